@@ -3,10 +3,14 @@
 from random import Random
 from typing import Any
 
+from attrs import evolve
+
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
+from tests.simulation.world import login
 from tests.simulation.world.disk import FaultyDisk
+from tests.simulation.world.login import Refused
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
 from tests.simulation.world.store_session import StoreSession
@@ -55,9 +59,11 @@ def config_of(address: str, random: Random) -> BookieConfig:
 
 
 class BookieNode:
-    """A bookie that can be started, stopped and killed.  ``on_step`` is called when anything about it has changed."""
+    """A bookie that can be started, stopped and killed.  Clients have to log in if there is ``refused``."""
 
-    def __init__(self, network: Network, server: MetadataServer, address: str, seed: int) -> None:
+    def __init__(
+        self, network: Network, server: MetadataServer, address: str, seed: int, refused: Refused | None = None
+    ) -> None:
         self.machine = network.machine(address)
         self.machine.on_exit = self._exited
         self.disk = FaultyDisk(seed)
@@ -65,6 +71,8 @@ class BookieNode:
         self.random = Random(seed)
         self.bookie_id = f"{address}:{PORT}"
         self.config = config_of(address, self.random)
+        if refused is not None:
+            self.config = evolve(self.config, auth=login.of_bookie(self.random, refused))
         self.service: BookieService | None = None
         self.session: StoreSession | None = None
         self.exits: list[str] = []

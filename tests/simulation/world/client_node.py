@@ -8,7 +8,9 @@ from attrs import evolve
 
 from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.config import ClientConfig
+from tests.simulation.world import login
 from tests.simulation.world.faces import begin
+from tests.simulation.world.login import Refused
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
 from tests.simulation.world.store_session import StoreSession
@@ -17,14 +19,22 @@ CONFIG = ClientConfig(batch_read_capability_expiry_s=10.0, explicit_lac_interval
 
 
 class ClientNode:
-    """A process with one client in it, on Twisted or on asyncio."""
+    """A process with one client in it, on Twisted or on asyncio.  It logs in if there is ``refused``."""
 
     def __init__(
-        self, network: Network, server: MetadataServer, address: str, seed: int, on_asyncio: bool = False
+        self,
+        network: Network,
+        server: MetadataServer,
+        address: str,
+        seed: int,
+        on_asyncio: bool = False,
+        refused: Refused | None = None,
     ) -> None:
         self.machine = network.machine(address)
         self.random = Random(seed)
         self.config = evolve(CONFIG, protocol=self.random.choice(("v2", "v3")))
+        if refused is not None:
+            self.config = evolve(self.config, auth=login.of_client(self.random, refused))
         self.client: Client[Any, Any, Any] | None = None
         self.driver: Any = None
         """What its client needs of its world, and the workload as well."""

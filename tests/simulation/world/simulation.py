@@ -30,6 +30,9 @@ WORK_S = 8.0
 PROGRESS_S = 60.0
 """Once all is well again, everything that is under way has to end, and everything has to work, within this."""
 
+LOGIN_PART = 0.3
+"""In how many of the worlds clients have to log in."""
+
 STEPS_MAX = 400_000
 """A history of more steps never ends."""
 
@@ -58,14 +61,15 @@ class Simulation:
         self.network = Network(self.timeline, Random(random.getrandbits(64)))
         self.server = MetadataServer(Random(random.getrandbits(64)))
         self.server.on_write = self.history.written
+        self._refused = self.history.broken if random.random() < LOGIN_PART else None
+        self.history.count("login", self._refused is not None)
         self.bookies = [
-            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32))
+            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32), self._refused)
             for number in range(1, random.choice((4, 5, 6)) + 1)
         ]
         self.clients = [
             Workload(
-                # One of two or three is on asyncio.
-                ClientNode(self.network, self.server, f"10.0.1.{number}", random.getrandbits(32), number == 1),
+                self._client(f"10.0.1.{number}", random.getrandbits(32), on_asyncio=number == 1),
                 self.history,
                 self.timeline,
                 Random(random.getrandbits(64)),
@@ -151,6 +155,9 @@ class Simulation:
             raise Stuck(f"{PROGRESS_S:.0f} s after all faults this has not ended: {sorted(self.history.under_way)[:5]}")
         self._audit()
 
+    def _client(self, address: str, seed: int, on_asyncio: bool) -> ClientNode:
+        return ClientNode(self.network, self.server, address, seed, on_asyncio, self._refused)
+
     def _make(self, each: Fault) -> None:
         self._say(str(each))
         all_faults.KINDS[each.kind](self, each, Random(each.seed))
@@ -174,7 +181,7 @@ class Simulation:
 
     def _audit(self) -> None:
         """Have a new client look at everything."""
-        auditor = ClientNode(self.network, self.server, "10.0.2.1", self.seed, self.seed % 2 == 1)
+        auditor = self._client("10.0.2.1", self.seed, on_asyncio=self.seed % 2 == 1)
         found: list[Exception | None] = []
         auditor.start()
         auditor.machine.post(

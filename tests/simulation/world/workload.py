@@ -6,7 +6,15 @@ from random import Random
 from typing import Any
 
 from bookkeeper_tx.client.core import Client
-from bookkeeper_tx.errors import BookKeeperError, DigestMismatch, NoSuchEntry, ProtocolViolation
+from bookkeeper_tx.errors import (
+    AuthenticationFailed,
+    AuthenticationUnanswered,
+    BookKeeperError,
+    ClientClosed,
+    DigestMismatch,
+    NoSuchEntry,
+    ProtocolViolation,
+)
 from bookkeeper_tx.model import DigestType
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.history import History, LedgerHistory, Violation
@@ -218,6 +226,10 @@ class Workload:
 
     def _look_at(self, error: BookKeeperError, ledger: LedgerHistory | None = None) -> None:
         """Raise a violation for an error that must not be."""
+        if isinstance(error, AuthenticationFailed | ClientClosed):
+            raise Violation(f"the password is right, and nobody has closed the client: {error}")
+        if isinstance(error, AuthenticationUnanswered) and not self.history.counts.get("faults"):
+            raise Violation(f"nothing went wrong, and a login was not answered: {error}")
         if isinstance(error, NoSuchEntry) and (ledger is None or not ledger.delete_asked):
             raise Violation(f"an entry that is confirmed is said to be none: {error}")
         if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
