@@ -12,10 +12,10 @@ Budgets: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 class BudgetMetrics:
-    """Collects the budgets: ``requests()`` gives those of requests, ``clients`` has those of connections."""
+    """Collects the budgets: ``memory()`` gives those of memory, ``clients`` has those of connections."""
 
-    def __init__(self, requests: Callable[[], Budgets], clients: ClientBudget) -> None:
-        self._requests = requests
+    def __init__(self, memory: Callable[[], Budgets], clients: ClientBudget) -> None:
+        self._budgets = memory
         self._clients = clients
 
     def collect(self) -> Iterable[Metric]:
@@ -24,15 +24,9 @@ class BudgetMetrics:
         yield from self._connections()
 
     def _memory(self) -> Iterable[Metric]:
-        clients = self._clients
         used = GaugeMetricFamily("bookie_memory_bytes", "Bytes in use of a budget.", labels=["budget"])
         allowed = GaugeMetricFamily("bookie_memory_bytes_max", "Bytes that a budget has.", labels=["budget"])
-        budgets = {
-            **self._requests(),
-            "frames": (clients.frames_bytes, clients.limits.frames_bytes_max),
-            "replies": (clients.replies_bytes, clients.limits.replies_bytes_max),
-        }
-        for name, (now, most) in budgets.items():
+        for name, (now, most) in self._budgets().items():
             used.add_metric([name], now)
             allowed.add_metric([name], most)
         return used, allowed

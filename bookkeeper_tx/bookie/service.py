@@ -6,7 +6,7 @@ Each step of the start notes what undoes it; a stop, at whatever step, undoes wh
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -76,6 +76,8 @@ class BookieService(Service):
         """Whether it stops, or has stopped, for any other reason than that it was told to."""
         self.address: Address | None = None
         """Where it listens, once it does."""
+        self.memory: Callable[[], Mapping[str, tuple[int, int]]] = dict
+        """Gives the bytes in use of each budget and how many may be, by name; none before it starts to serve."""
         self._config = config
         self._reactor = reactor
         self._disk = disk or Disk()
@@ -154,7 +156,8 @@ class BookieService(Service):
         budget = ClientBudget(ClientLimits.of(config), self._reactor)
         factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
         bookie.answer_within(factory.sending)
-        self._show_budgets(bookie, budget)
+        self.memory = lambda: {**bookie.dispatch.memory(), **budget.memory()}
+        self._show_budgets(budget)
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()
@@ -235,12 +238,12 @@ class BookieService(Service):
         log.info("serving metrics at http://{host}:{port}/metrics", host=address.host, port=address.port)
         return metrics.measured
 
-    def _show_budgets(self, bookie: Bookie, clients: ClientBudget) -> None:
+    def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""
         if self._metrics is not None:
             from bookkeeper_tx.bookie.budget_metrics import BudgetMetrics
 
-            self._metrics.registry.register(BudgetMetrics(bookie.dispatch.memory, clients))
+            self._metrics.registry.register(BudgetMetrics(self.memory, clients))
 
     def _listen(self, address: Address, factory: BookieFactory) -> None:
         address.listening.listen(BACKLOG)

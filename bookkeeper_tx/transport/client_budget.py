@@ -174,6 +174,14 @@ class ClientBudget:
         self._slow: dict[ClientAccount, None] = {}
         self._waiting: deque[ClientAccount] = deque()
 
+    def memory(self) -> dict[str, tuple[int, int]]:
+        """Return the bytes of frames and replies, and how many may be, by kind."""
+        limits = self.limits
+        return {
+            "frames": (self.frames_bytes, limits.frames_bytes_max),
+            "replies": (self.replies_bytes, limits.replies_bytes_max),
+        }
+
     # Connections -----------------------------------------------------------------------------------------------------
 
     def admit(self, host: str) -> bool:

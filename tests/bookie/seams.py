@@ -103,6 +103,7 @@ class MemoryStorage:
         self.cold: list[EntryRun] = []
         self.loads: list[tuple[Deferred[Any], int]] = []
         self.full = False
+        self.write_cache_bytes = 11, 1000
         self.broken = False
         self.loader = MemoryLoader(self.ledgers)
 

@@ -26,7 +26,7 @@ def test_budgets_are_shown_with_their_limits() -> None:
     account.has_unsent(11)
     clients.closed[TAKES_NOTHING] += 3
     clients.refused = 2
-    assert shown(BudgetMetrics(lambda: {"queued": (5, 6)}, clients)) == [
+    assert shown(BudgetMetrics(lambda: {"queued": (5, 6), **clients.memory()}, clients)) == [
         'bookie_memory_bytes{budget="queued"} 5.0',
         'bookie_memory_bytes{budget="frames"} 524288.0',
         'bookie_memory_bytes{budget="replies"} 11.0',

@@ -5,11 +5,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from bookkeeper_tx.bookie.operations.brake import Brake
+from bookkeeper_tx.client.append_queue import AppendQueue
 from compat_tests.targets.pytest_plugin import is_full
 from tests.simulation import planted
 from tests.simulation.world import faults
@@ -86,6 +88,21 @@ def test_a_known_defect_is_noticed(name: str) -> None:
 def test_every_fault_is_on_the_page() -> None:
     rows = re.findall(r"^\| *\w* *\| ([a-z ]+) \|", PAGE.read_text(), re.MULTILINE)
     assert sorted(set(rows) - {"fault"}) == sorted(faults.KINDS)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "unbounded"),
+    [(Brake, "holds", lambda *_: False), (AppendQueue, "_find_room", lambda _: True)],
+    ids=["bookie", "writer"],
+)
+def test_memory_without_a_bound_is_noticed(
+    place: type, name: str, unbounded: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, name, unbounded)
+    monkeypatch.setattr(faults, "chosen_kinds", lambda random, count: ["stalled disk"] * count)
+    violations = (Simulation(seed).run().violation for seed in range(200))
+    noticed = str(next(each for each in violations if each is not None))
+    assert noticed.endswith(("of the budget queued, and may have 20000", "are on their way, and 10000 may be"))
 
 
 @pytest.mark.parametrize("kind", sorted(faults.KINDS))

@@ -65,6 +65,7 @@ class Dispatch:
         self._journal_brake = Brake(load.of_journal, *held_bytes_max)
         journal.on_group_done = self.look_again
         fencing = Fencing(storage, journal, keys, watch, self._journal_brake)
+        self._storage = storage
         runs = self._runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
         cold = self._cold = ColdLedgers(storage)
         force = ForceLedger(journal)
@@ -116,7 +117,7 @@ class Dispatch:
             raise
 
     def memory(self) -> dict[str, tuple[int, int]]:
-        """Return the bytes of requests that wait, and how many may, by kind."""
+        """Return the bytes of requests that wait and of the write cache, and how many may be, by kind."""
         load, adds, others, reads = self._load, self._brake, self._journal_brake, self._runs
         loads = self._cold.room
         return {
@@ -125,6 +126,7 @@ class Dispatch:
             "held_fences": (others.held_bytes, others.total_bytes_max),
             "reads": (reads.held_bytes, reads.bytes_max),
             "loads": (loads.bytes, loads.bytes_max),
+            "write_cache": self._storage.write_cache_bytes,
         }
 
     def look_again(self) -> None:

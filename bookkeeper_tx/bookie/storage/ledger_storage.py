@@ -263,6 +263,11 @@ class LedgerStorage:
         return self._unflushed.full
 
     @property
+    def write_cache_bytes(self) -> tuple[int, int]:
+        """The bytes of the write cache, with what is left of the one that is flushed, and how many they may be."""
+        return self._unflushed.size_bytes, self._unflushed.size_bytes_max
+
+    @property
     def flush_failed(self) -> bool:
         """Whether the last flush failed: the disk is full or broken."""
         return self._flushes.failed

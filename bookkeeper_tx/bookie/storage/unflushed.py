@@ -45,7 +45,7 @@ class Unflushed:
     """The entries and headers that are not in their files yet, as much as two write caches hold."""
 
     def __init__(self, write_cache_bytes_max: int) -> None:
-        self._size_max = 2 * write_cache_bytes_max
+        self.size_bytes_max = 2 * write_cache_bytes_max
         self.replayed_bytes_max = REPLAYED_CACHES_MAX * write_cache_bytes_max
         """Memory that a replay without flushes may take."""
         self.active = WriteCache()
@@ -62,13 +62,14 @@ class Unflushed:
     @property
     def full(self) -> bool:
         """Whether there is no room until some of the snapshot, or the next one, is flushed."""
-        return self.size_bytes >= self._size_max
+        return self.size_bytes >= self.size_bytes_max
 
     @property
     def size_bytes(self) -> int:
-        """Memory held."""
+        """Memory of the entries."""
         snapshot = self.snapshot
-        return self.active.size_bytes + (0 if snapshot is None else snapshot.entries.size_bytes)
+        flushing = 0 if snapshot is None else snapshot.entries.size_bytes
+        return self.active.size_bytes + flushing
 
     def __bool__(self) -> bool:
         return bool(self.active or self._changed or self.snapshot is not None)

@@ -183,6 +183,7 @@ def test_what_waits_is_told_with_its_limits() -> None:
         "held_fences": (WAITER_BYTES + len(KEY), 7),
         "reads": (0, 9),
         "loads": (0, LOADING_BYTES_MAX),
+        "write_cache": (11, 1000),
     }
 
 

@@ -312,6 +312,8 @@ def test_the_write_cache_asks_for_a_flush_and_says_when_it_is_full(disk: Crashin
     assert said == ["wanted", "wanted"]
     add(storage, run_of(4, 5000))
     assert not storage.full, "two write caches of that size"
+    size, size_max = storage.write_cache_bytes
+    assert (35_000 < size < size_max, size_max) == (True, 40_000)
     add(storage, run_of(5, 5000))
     assert storage.full
     second = storage.flush(lambda: MARK)

@@ -11,6 +11,7 @@ from bookkeeper_tx.config import BookieConfig
 from tests.simulation.world import login
 from tests.simulation.world.disk import FaultyDisk
 from tests.simulation.world.login import Refused
+from tests.simulation.world.memory import look_at_bookie
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
 from tests.simulation.world.store_session import StoreSession
@@ -22,6 +23,16 @@ DATA = "/data"
 
 RESTART_S = 1.0
 """After so long a bookie that ended by itself is started again, as a service manager does."""
+
+
+LITTLE_MEMORY = {
+    "connection_requests_bytes_max": 20_000,
+    "held_bytes_per_connection_max": 10_000,
+    "held_bytes_max": 20_000,
+    "reads_bytes_per_connection_max": 10_000,
+    "reads_bytes_max": 200_000,
+}
+"""Budgets of which a short history needs more than all."""
 
 
 class _Listening:
@@ -55,6 +66,8 @@ def config_of(address: str, random: Random) -> BookieConfig:
         open_index_files_max=4,
         flush_interval_s=random.choice((0.2, 2.0)),
         wire_compat=random.choice(("", "", "4.16")),
+        # Little memory, or as much as the defaults are.
+        **random.choice((LITTLE_MEMORY, {})),
     )
 
 
@@ -66,6 +79,7 @@ class BookieNode:
     ) -> None:
         self.machine = network.machine(address)
         self.machine.on_exit = self._exited
+        self.machine.on_step = self._look_at_memory
         self.disk = FaultyDisk(seed)
         self.disk.on_crash = self._power_failed
         self.random = Random(seed)
@@ -125,6 +139,10 @@ class BookieNode:
         """Lose what was not synced, and the process."""
         if not self.disk.crashed:
             self.disk.crash()
+
+    def _look_at_memory(self) -> None:
+        if self.service is not None:
+            look_at_bookie(self.bookie_id, self.service.memory())
 
     def _power_failed(self) -> None:
         # In the middle of a disk operation: the process is gone as soon as that is over.

@@ -18,6 +18,10 @@ from tests.simulation.world.store_session import StoreSession
 CONFIG = ClientConfig(batch_read_capability_expiry_s=10.0, explicit_lac_interval_s=0.0)
 
 
+LITTLE_MEMORY = {"outstanding_adds_max": 10, "outstanding_bytes_max": 10_000}
+"""Of which a writer of the workload needs more: as many appends again may be held back."""
+
+
 class ClientNode:
     """A process with one client in it, on Twisted or on asyncio.  It logs in if there is ``refused``."""
 
@@ -32,7 +36,9 @@ class ClientNode:
     ) -> None:
         self.machine = network.machine(address)
         self.random = Random(seed)
-        self.config = evolve(CONFIG, protocol=self.random.choice(("v2", "v3")))
+        self.config = evolve(
+            CONFIG, protocol=self.random.choice(("v2", "v3")), **self.random.choice((LITTLE_MEMORY, {}))
+        )
         if refused is not None:
             self.config = evolve(self.config, auth=login.of_client(self.random, refused))
         self.client: Client[Any, Any, Any] | None = None

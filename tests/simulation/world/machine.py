@@ -165,6 +165,8 @@ class Machine:
         """That of the process, a :class:`Reactor` or another :class:`Process`; None while there is none."""
         self.on_exit: Callable[[], None] = lambda: None
         """Called when the process has ended by itself."""
+        self.on_step: Callable[[], None] = lambda: None
+        """Called when the process has done something."""
         self.on_killed: list[Callable[[], None]] = []
         """Called when the process ends, however: its connections end, too."""
         self._held: list[Happening] = []
@@ -230,6 +232,7 @@ class Machine:
             self._held.append((call, arguments))
         else:
             self.reactor.take(call, arguments)
+            self.on_step()
 
     def _go_on(self, life: int, paused_until: float) -> None:
         if life != self.life or paused_until != self.paused_until or self.reactor is None:

@@ -18,6 +18,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.model import DigestType
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.history import History, LedgerHistory, Violation
+from tests.simulation.world.memory import look_at_writer
 from tests.simulation.world.timeline import Timeline
 
 QUORUMS = ((3, 3, 2), (3, 3, 3), (2, 2, 2), (3, 2, 2), (4, 3, 2))
@@ -101,7 +102,10 @@ class Workload:
 
     async def _append(self, ledger: LedgerHistory, writer: Any, index: int, payload: bytes) -> bool:
         try:
-            entry_id = await writer.append(payload)
+            appending = writer.append(payload)
+            self._look_at_memory(writer)
+            entry_id = await appending
+            self._look_at_memory(writer)
         except BookKeeperError as error:
             self._look_at(error, ledger)
             return False
@@ -223,6 +227,10 @@ class Workload:
                 return None
 
         return await self._watched(what, tried())
+
+    def _look_at_memory(self, writer: Any) -> None:
+        adds = writer._adds
+        look_at_writer(adds.outstanding, adds.outstanding_bytes, self.node.config)
 
     def _look_at(self, error: BookKeeperError, ledger: LedgerHistory | None = None) -> None:
         """Raise a violation for an error that must not be."""
