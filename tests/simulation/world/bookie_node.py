@@ -95,6 +95,7 @@ class BookieNode:
         self._network = network
         self._server = server
         self._said: list[str] = []
+        self._began_read_only = False
 
     @property
     def is_up(self) -> bool:
@@ -106,6 +107,7 @@ class BookieNode:
             return
         if self.disk.crashed:
             self.disk.restart()
+        self._began_read_only = self.disk.read_only
         reactor = self.machine.begin(self._network)
         self.session = StoreSession(self.machine, self._server)
         self._said = []
@@ -134,6 +136,12 @@ class BookieNode:
         """Stop the service as it should be."""
         if self.machine.reactor is not None and self.machine.reactor.running:
             self.machine.reactor.stop()
+
+    def mount_again(self) -> None:
+        """Have a disk that can be written again, and, as the guide says, a bookie that knows it."""
+        self.disk.read_only = False
+        if self._began_read_only:
+            self.stop()
 
     def fail_power(self) -> None:
         """Lose what was not synced, and the process."""

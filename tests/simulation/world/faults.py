@@ -174,9 +174,9 @@ def power_failure(simulation: "Simulation", fault: Fault, random: Random) -> Non
 @fault(0.5)
 def read_only_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
     """A file system turns read-only after an error, until somebody mounts it again."""
-    disk = simulation.bookie(fault).disk
-    disk.read_only = True
-    simulation.ends(fault, lambda: setattr(disk, "read_only", False))
+    node = simulation.bookie(fault)
+    node.disk.read_only = True
+    simulation.ends(fault, node.mount_again)
 
 
 @fault(0.5)

@@ -173,7 +173,7 @@ class Simulation:
                 machine.pause(0)
         for bookie in self.bookies:
             disk = bookie.disk
-            disk.stalled_until, disk.capacity, disk.read_only, disk.crash_at = 0.0, None, False, None
+            disk.stalled_until, disk.capacity, disk.crash_at = 0.0, None, None
             disk.fail_writes(0)
             disk.fail_syncs(0)
             disk.fail_opens(0)
