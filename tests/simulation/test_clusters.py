@@ -12,6 +12,7 @@ import pytest
 
 from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.client.append_queue import AppendQueue
+from bookkeeper_tx.client.long_poll import TailWait
 from compat_tests.targets.pytest_plugin import is_full
 from tests.simulation import planted
 from tests.simulation.world import faults
@@ -103,6 +104,13 @@ def test_memory_without_a_bound_is_noticed(
     violations = (Simulation(seed).run().violation for seed in range(200))
     noticed = str(next(each for each in violations if each is not None))
     assert noticed.endswith(("of the budget queued, and may have 20000", "are on their way, and 10000 may be"))
+
+
+def test_an_operation_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = TailWait._timed_out
+    monkeypatch.setattr(TailWait, "_timed_out", lambda wait: wait._later(2.0, end, wait))
+    violations = (Simulation(seed).run().violation for seed in range(20))
+    assert "s, and may take 1.5 s" in str(next(each for each in violations if each is not None))
 
 
 @pytest.mark.parametrize("kind", sorted(faults.KINDS))

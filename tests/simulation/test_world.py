@@ -141,6 +141,20 @@ def test_a_pause_holds_everything_up_and_then_timers_come_first(pair: _Pair) -> 
     assert order == ["timer", "data"]
 
 
+def test_pauses_are_summed_up_and_those_that_overlap_count_once() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    machine.begin(None)
+    machine.pause(5.0)
+    timeline.run(2.0)
+    assert machine.paused_s == 2.0
+    machine.pause(1.0)
+    timeline.run(10.0)
+    machine.pause(4.0)
+    timeline.run(12.0)
+    assert machine.paused_s == 5.0
+
+
 def test_a_process_that_was_killed_does_nothing_more() -> None:
     timeline = Timeline()
     machine = Machine(timeline, SERVER)

@@ -160,6 +160,8 @@ class Machine:
         self.life = 0
         """Counts the processes; what was meant for an earlier one does not happen."""
         self.paused_until = 0.0
+        self._paused_since = 0.0
+        self._paused_before_s = 0.0
         self.clock_offset_s = 0.0
         self.reactor: Any = None
         """That of the process, a :class:`Reactor` or another :class:`Process`; None while there is none."""
@@ -170,6 +172,12 @@ class Machine:
         self.on_killed: list[Callable[[], None]] = []
         """Called when the process ends, however: its connections end, too."""
         self._held: list[Happening] = []
+
+    @property
+    def paused_s(self) -> float:
+        """For how long it has been paused so far, all in all."""
+        last_s = max(0.0, min(self.timeline.now, self.paused_until) - self._paused_since)
+        return self._paused_before_s + last_s
 
     @property
     def monotonic(self) -> float:
@@ -218,6 +226,7 @@ class Machine:
 
     def pause(self, seconds: float) -> None:
         """Let nothing happen here for a while, as SIGSTOP, a long turn or a machine that sleeps."""
+        self._paused_before_s, self._paused_since = self.paused_s, self.timeline.now
         self.paused_until = self.timeline.now + seconds
         self.timeline.at(self.paused_until, self._go_on, self.life, self.paused_until)
 
@@ -237,6 +246,5 @@ class Machine:
     def _go_on(self, life: int, paused_until: float) -> None:
         if life != self.life or paused_until != self.paused_until or self.reactor is None:
             return
-        self.paused_until = 0.0
         held, self._held = self._held, []
         self.reactor.catch_up(held)

@@ -11,13 +11,14 @@ from twisted.logger import globalLogPublisher
 from tests.simulation.world import faults as all_faults
 from tests.simulation.world.audit import audit
 from tests.simulation.world.bookie_node import BookieNode
-from tests.simulation.world.client_node import ClientNode
+from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
 from tests.simulation.world.faults import Fault
 from tests.simulation.world.history import History, Records, Stuck
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
+from tests.simulation.world.patience import settled
 from tests.simulation.world.timeline import Timeline
 from tests.simulation.world.workload import Workload
 
@@ -28,7 +29,7 @@ WORK_S = 8.0
 """In which clients work, and things go wrong."""
 
 PROGRESS_S = 60.0
-"""Once all is well again, everything that is under way has to end, and everything has to work, within this."""
+"""Once all is well again, and what was under way has ended, everything has to work within this."""
 
 LOGIN_PART = 0.3
 """In how many of the worlds clients have to log in."""
@@ -151,8 +152,9 @@ class Simulation:
             self.timeline.at(START_S + each.at_s, self._make, each)
         self._pass(START_S + WORK_S)
         self._mend()
-        if not self._pass(self.timeline.now + PROGRESS_S, lambda: not self.history.under_way):
-            raise Stuck(f"{PROGRESS_S:.0f} s after all faults this has not ended: {sorted(self.history.under_way)[:5]}")
+        settled_s = settled(CONFIG)
+        if not self._pass(self.timeline.now + settled_s, lambda: not self.history.under_way):
+            raise Stuck(f"{settled_s:.0f} s after all faults this has not ended: {sorted(self.history.under_way)[:5]}")
         self._audit()
 
     def _client(self, address: str, seed: int, on_asyncio: bool) -> ClientNode:

@@ -16,6 +16,7 @@ from bookkeeper_tx.errors import (
     ProtocolViolation,
 )
 from bookkeeper_tx.model import DigestType
+from tests.simulation.world import patience
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.history import History, LedgerHistory, Violation
 from tests.simulation.world.memory import look_at_writer
@@ -37,6 +38,7 @@ class Workload:
         self.end_s = end_s
         """When no new work is begun."""
         self._names = 0
+        self._bounds = patience.bounds(node.config)
 
     def begin(self) -> None:
         """Start the process, and its tasks, unless it runs."""
@@ -157,7 +159,7 @@ class Workload:
     async def _tail(self, ledger: LedgerHistory, reader: Any, stop_s: float) -> None:
         expected = 0
         while self.timeline.now < stop_s and not (reader.closed and expected > reader.last_add_confirmed):
-            told = await self._tried("wait", ledger, reader.wait_last_add_confirmed, timeout_s=1.0)
+            told = await self._tried("wait", ledger, reader.wait_last_add_confirmed, timeout_s=patience.WAIT_S)
             if told is None:
                 return
             ledger.confirm(told)
@@ -246,11 +248,16 @@ class Workload:
     def _watched(self, what: str, work: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
         """Note that ``work`` is under way; it has to end within its time."""
         self._names += 1
-        name = f"{what} {self._names} of {self.node.machine.address}"
-        self.history.under_way[name] = self.timeline.now
+        machine = self.node.machine
+        name = f"{what} {self._names} of {machine.address}"
+        began_s, paused_s = self.timeline.now, machine.paused_s
+        self.history.under_way[name] = began_s
 
         async def watched() -> Any:
             result = await work
+            took_s = self.timeline.now - began_s - (machine.paused_s - paused_s)
+            if took_s > self._bounds.get(what, took_s):
+                raise Violation(f"{name} took {took_s:.1f} s, and may take {self._bounds[what]:.1f} s")
             del self.history.under_way[name]
             return result
 

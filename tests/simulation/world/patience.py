@@ -1,0 +1,47 @@
+"""How long an operation of a client may take: the sum of the time-outs that it may run into, one after the other."""
+
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.transport.client_link import SWEEP_INTERVAL_S
+
+WAIT_S = 1.0
+"""How long the workload waits for a last add confirmed at a time."""
+
+TURNS_S = 0.5
+"""What the turns of the program and the latency of the store take besides."""
+
+REPLICAS_MAX = 3
+"""Bookies that have an entry."""
+
+SLOW_LINK_S = 14.0
+"""How long 64 KiB are on their way over the slowest link: what was sent before it got fast again."""
+
+
+def bounds(config: ClientConfig) -> dict[str, float]:
+    """Return the longest time of each operation that asks each of some things once.
+
+    Not those that go on as long as there is another bookie to turn to: they are bounded by :func:`settled`.
+    """
+    store_s = config.metadata_timeout_s
+    # Its address, a connection, a login, and the answer, looked for at intervals.
+    bookie_s = store_s + 2 * config.connect_timeout_s + config.read_timeout_s + 2 * SWEEP_INTERVAL_S
+    return {
+        # Whatever hangs, the time that was asked for is over at some time.
+        "wait": WAIT_S + TURNS_S,
+        # All bookies at once.
+        "publish": bookie_s + TURNS_S,
+        # The metadata, if they have changed; then all bookies at once.
+        "read last add confirmed": store_s + bookie_s + TURNS_S,
+        # An id, the bookies if too few are known, the metadata, and whether it was ours if the answer was lost.
+        "create": 4 * store_s + TURNS_S,
+        # Deleted, and whether there is one if the answer was lost.
+        "delete": 2 * store_s + TURNS_S,
+    }
+
+
+def settled(config: ClientConfig) -> float:
+    """Return how long after the last fault all operations may take.
+
+    A question to the store hangs, then a read or an add on a dead connection to each replica, and one link was slow.
+    """
+    answer_s = max(config.read_timeout_s, config.add_timeout_s) + 2 * SWEEP_INTERVAL_S
+    return config.metadata_timeout_s + REPLICAS_MAX * answer_s + SLOW_LINK_S
