@@ -75,6 +75,8 @@ class Capabilities:
         self._interruptions: dict[BookieId, int] = {}
         """The number of interruptions at the last call of :meth:`of`; absent if it was 0 so far."""
         self._ever_served: set[BookieId] = set()
+        self._slow: set[BookieId] = set()
+        """Bookies whose last probe takes long, or took."""
 
     def of(self, bookie_id: BookieId, interruptions: int) -> Capability:
         """Return what is known of ``bookie_id`` now.
@@ -105,6 +107,7 @@ class Capabilities:
     def begin_probe(self, bookie_id: BookieId) -> None:
         """Note that a probe of the bookie begins; a call of one of the four methods below must follow."""
         self._waiting[bookie_id] = []
+        self._slow.discard(bookie_id)
 
     def wait(self, bookie_id: BookieId, ended: Callable[[BookKeeperError | None], None]) -> None:
         """Call ``ended(None)`` when the probe under way has a result, ``ended(error)`` when it has failed.
@@ -114,12 +117,15 @@ class Capabilities:
         waiting = self._waiting[bookie_id]
         if len(waiting) < WAITING_MAX:
             waiting.append(ended)
+            if bookie_id in self._slow:
+                self._clock.callLater(0, tell_slow, ended)
         else:
             error = BookieUnavailable(f"{WAITING_MAX} requests wait to know what bookie {bookie_id} can")
             self._clock.callLater(0, ended, error)
 
     def slow(self, bookie_id: BookieId) -> None:
-        """The probe under way takes long: tell those that wait for it."""
+        """The probe under way takes long: tell those that wait for it, and those that come to wait."""
+        self._slow.add(bookie_id)
         for ended in list(self._waiting.get(bookie_id, ())):
             tell_slow(ended)
 

@@ -19,6 +19,13 @@ ASKED_LAST_S = 10.0
 """How long; then it is asked as the others are, and measured again."""
 
 
+INSISTING_PART = 0.1
+"""How many of the slow reads may be made at bookies that are slow themselves …"""
+
+INSISTING_MAX = 10.0
+"""… and how many at once, after a while without any."""
+
+
 class ReadOrder:
     """What the bookies took for their reads, and what they owe."""
 
@@ -27,6 +34,7 @@ class ReadOrder:
         self._longest_s = speculative_read_s_max
         self._paces: dict[BookieId, Pace] = {}
         self._owed: Counter[BookieId] = Counter()
+        self._insisting = INSISTING_MAX
         self.last_until: dict[BookieId, float] = {}
         """Bookie → the time until which it is asked last, infinity while it owes an answer; :attr:`last` drops those
         that are past it."""
@@ -49,7 +57,15 @@ class ReadOrder:
     def owes(self, bookie_id: BookieId) -> None:
         """A read is slow at this bookie: a call of :meth:`paid` follows."""
         self._owed[bookie_id] += 1
+        self._insisting = min(self._insisting + INSISTING_PART, INSISTING_MAX)
         self.last_until[bookie_id] = inf
+
+    def may_insist(self) -> bool:
+        """Return whether one more slow read may be made at a bookie that is slow itself."""
+        if self._insisting < 1:
+            return False
+        self._insisting -= 1
+        return True
 
     def paid(self, bookie_id: BookieId) -> None:
         """A slow read has ended."""
@@ -62,3 +78,4 @@ class ReadOrder:
         fastest_s = min(pace.typical_s for pace in self._paces.values() if pace.typical_s is not None)
         if typical_s > max(LONG_S, MUCH_LONGER * fastest_s) and bookie_id not in self._owed:
             self.last_until[bookie_id] = self._clock.seconds() + ASKED_LAST_S
+            self._paces[bookie_id].begin_again()

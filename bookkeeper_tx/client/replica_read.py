@@ -123,6 +123,7 @@ class ReplicaRead(ABC):
             self._fail(error)
             return
         self._note(attempt.bookie_id, error)
+        self._left.sort(key=self._replicas.rank(self.reader.context))
         self._ask_next()
 
     def ask_another(self) -> None:
@@ -145,7 +146,7 @@ class ReplicaRead(ABC):
 
     def _out_of_patience(self) -> None:
         self._patience = None
-        if self._left:
+        if self._left and self.reader.context.reads.may_insist():
             self._ask_next()
 
     def _ask_next(self) -> None:
@@ -180,6 +181,7 @@ class ReplicaRead(ABC):
     def _again(self) -> None:
         """The ledger has another fragment there now: ask its bookies."""
         self._error = None
+        self._end_patience()
         self.start()
 
     def _give_up(self) -> None:
@@ -190,6 +192,9 @@ class ReplicaRead(ABC):
     def _end(self) -> None:
         """Take no more answers."""
         self._over = True
+        self._end_patience()
+
+    def _end_patience(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None

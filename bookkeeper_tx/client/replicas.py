@@ -1,6 +1,6 @@
 """The replicas of the entries of one fragment: the order to ask them in, and which of their errors to report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
@@ -40,11 +40,14 @@ class Replicas:
     def order(self, entry_id: int, context: ClientContext) -> Sequence[int]:
         """Return the indices of the bookies that store ``entry_id``, those that are slow or in quarantine last."""
         write_set = self.write_sets[entry_id % len(self.bookies)]
-        quarantined, last = context.bookies.quarantined, context.reads.last
-        if not quarantined and not last:
+        if not context.bookies.quarantined and not context.reads.last:
             return write_set
-        bookies = self.bookies
-        return sorted(write_set, key=lambda index: (bookies[index] in quarantined, last.get(bookies[index], 0.0)))
+        return sorted(write_set, key=self.rank(context))
+
+    def rank(self, context: ClientContext) -> Callable[[int], tuple[bool, float]]:
+        """Return the function that says how late a bookie is asked, by its index."""
+        bookies, quarantined, last = self.bookies, context.bookies.quarantined, context.reads.last
+        return lambda index: (bookies[index] in quarantined, last.get(bookies[index], 0.0))
 
 
 def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:

@@ -7,7 +7,6 @@ connection of its own: the answer of a bookie that knows scopes repeats the scop
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.capability import Capabilities, Capability
@@ -24,10 +23,27 @@ from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
 from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed
 from bookkeeper_tx.protocol.client.requests.request import Request
+from bookkeeper_tx.protocol.client.slow_requests import tell_slow
+from bookkeeper_tx.transport.in_flight import InFlight
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
 ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
 """Errors of a bookie that has looked for the ledger; its answer repeated the scope."""
+
+
+class _Waiting:
+    """A request that waits to know whether its bookie knows scopes."""
+
+    __slots__ = ("_channel", "_done", "_request")
+
+    def __init__(self, channel: "ScopedChannel", done: Done, request: Callable[[Done], Any]) -> None:
+        self._channel, self._done, self._request = channel, done, request
+
+    def known(self, error: BookKeeperError | None) -> None:
+        self._channel.known(self._done, self._request, error)
+
+    def slow(self) -> None:
+        self._done = tell_slow(self._done)
 
 
 class ScopedChannel:
@@ -78,63 +94,62 @@ class ScopedChannel:
     ) -> None:
         channel = self._channel
         self._when_known(
-            done, lambda: channel.add_entry(ledger_id, entry_id, entry, master_key, done, flags, deferred_sync)
+            done, lambda done: channel.add_entry(ledger_id, entry_id, entry, master_key, done, flags, deferred_sync)
         )
 
     def add_entries(
         self, ledger_id: int, first_entry_id: int, entries: Sequence[bytes], master_key: bytes, done: Done
     ) -> None:
         channel = self._channel
-        self._when_known(done, lambda: channel.add_entries(ledger_id, first_entry_id, entries, master_key, done))
+        self._when_known(done, lambda done: channel.add_entries(ledger_id, first_entry_id, entries, master_key, done))
 
     def read_entry(
         self, ledger_id: int, entry_id: int, done: Done, flags: int = 0, master_key: bytes | None = None
     ) -> None:
-        self._when_known(done, lambda: self._channel.read_entry(ledger_id, entry_id, done, flags, master_key))
+        self._when_known(done, lambda done: self._channel.read_entry(ledger_id, entry_id, done, flags, master_key))
 
     def read_range(
         self, ledger_id: int, first_entry_id: int, last_entry_id: int, done: Done, size_max: int | None = None
     ) -> None:
-        arguments = (ledger_id, first_entry_id, last_entry_id, done, size_max)
-        self._when_known(done, lambda: self._channel.read_range(*arguments))
+        entry_ids = first_entry_id, last_entry_id
+        self._when_known(done, lambda done: self._channel.read_range(ledger_id, *entry_ids, done, size_max))
 
     def send(self, request: Request, done: Done, own_connection: bool = False) -> Callable[[], None]:
-        given_up: list[bool] = []
-        cancels: list[Callable[[], None]] = []
+        in_flight = InFlight(done)
 
-        def ask() -> None:
-            if not given_up:
-                cancels.append(self._channel.send(request, done, own_connection))
+        def ask(finished: Done) -> None:
+            if in_flight.done is not None:
+                in_flight.forget = self._channel.send(request, finished, own_connection)
 
-        def give_up() -> None:
-            given_up.append(True)
-            for cancel in cancels:
-                cancel()
-
-        self._when_known(lambda error, value: None if given_up else done(error, value), ask)
-        return give_up
+        self._when_known(in_flight.finished, ask)
+        return in_flight.cancel
 
     # Whether the bookie knows scopes ---------------------------------------------------------------------------------
 
     def find_out(self, done: Done) -> None:
         """Call ``done`` with LedgerScopeNotSupported if the bookie knows no scopes, with None if it does."""
-        self._when_known(done, lambda: self._clock.callLater(0, done, None, None))
+        self._when_known(done, lambda done: self._clock.callLater(0, done, None, None))
 
-    def _when_known(self, done: Done, request: Callable[[], Any]) -> None:
+    def slow(self) -> None:
+        """The probe takes long: tell those that wait for it."""
+        self._scopes.slow(self._bookie_id)
+
+    def _when_known(self, done: Done, request: Callable[[Done], Any]) -> None:
         scopes, bookie_id = self._scopes, self._bookie_id
         capability = scopes.of(bookie_id, self._channel.interruptions)
         if capability is Capability.SERVES:
-            request()
+            request(done)
         elif capability is Capability.LACKS:
             self._clock.callLater(0, done, self._not_supported(), None)
         else:
             if capability is Capability.UNKNOWN:
                 scopes.begin_probe(bookie_id)
-            scopes.wait(bookie_id, partial(self._known, done, request))
+            scopes.wait(bookie_id, _Waiting(self, done, request).known)
             if capability is Capability.UNKNOWN:
                 self._driver.when_done(self._store.bookie_info(bookie_id), self._told)
 
-    def _known(self, done: Done, request: Callable[[], Any], error: BookKeeperError | None) -> None:
+    def known(self, done: Done, request: Callable[[Done], Any], error: BookKeeperError | None) -> None:
+        """Make ``request``, since the bookie knows scopes, or fail it."""
         if error is None:
             self._when_known(done, request)
         else:

@@ -5,14 +5,14 @@ from typing import Any, TypeAlias
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.driver import Driver, all_of
-from bookkeeper_tx.errors import BookKeeperError, IllegalOperation
+from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import BookieServiceInfo
 from bookkeeper_tx.protocol.client.requests.request import Request
-from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection, out_of_reach
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.channel import Channel
 from bookkeeper_tx.transport.client_link import ClientLink, Done
+from bookkeeper_tx.transport.in_flight import InFlight
 from bookkeeper_tx.transport.pace import Pace
 from protocol_specs.ledger_id import SCOPED_MIN
 from protocol_specs.wire.operations import Flag
@@ -20,37 +20,6 @@ from protocol_specs.wire.operations import Flag
 NO_DEFERRED_SYNC = "V2 cannot say that the sync may be deferred: use ClientConfig.protocol v3"
 
 MakeConnection: TypeAlias = Callable[[], V2ClientConnection | V3ClientConnection]
-
-
-class _InFlight:
-    """A request in flight, or given up."""
-
-    __slots__ = ("done", "forget", "over")
-
-    def __init__(self, done: Done) -> None:
-        self.done: Done | None = done
-        """None once it has ended."""
-        self.forget: Callable[[], object] | None = None
-        """Withdraws the request; set once there is something to withdraw."""
-        self.over: Callable[[], object] | None = None
-        """Called at the end, before all else."""
-
-    def finished(self, error: BookKeeperError | None, value: Any) -> None:
-        done, self.done = self.done, None
-        if self.over is not None:
-            self.over()
-        if done is not None:
-            done(error, value)
-
-    def slow(self) -> None:
-        """The bookie takes long; see :func:`tell_slow`."""
-        if self.done is not None:
-            self.done = tell_slow(self.done)
-
-    def cancel(self) -> None:
-        done, self.done = self.done, None
-        if done is not None and self.forget is not None:
-            self.forget()
 
 
 class BookieChannel:
@@ -197,7 +166,7 @@ class BookieChannel:
         close the connection, and then all requests in flight on it fail; so the first such request to an unknown bookie
         must have a connection of its own.
         """
-        in_flight = _InFlight(done)
+        in_flight = InFlight(done)
         channel = self._main if request.in_v2 else self._v3
         own_connection = own_connection or request.own_connection
         if own_connection:
@@ -257,7 +226,7 @@ class BookieChannel:
 
         self._when_connected(self._main, ledger_id, add, self._add_timeout_s, done)
 
-    def _own_channel(self, make_connection: MakeConnection, in_flight: _InFlight) -> Channel:
+    def _own_channel(self, make_connection: MakeConnection, in_flight: InFlight) -> Channel:
         """Return a channel for one request, which is closed with it."""
         channel = self._channel(make_connection)
         self._own.add(channel)

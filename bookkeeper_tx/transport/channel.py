@@ -18,11 +18,11 @@ from bookkeeper_tx.errors import (
     TlsFailed,
 )
 from bookkeeper_tx.model import BookieServiceInfo
-from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from bookkeeper_tx.transport.client_link import ClientLink, Done
 from bookkeeper_tx.transport.pace import Pace
+from bookkeeper_tx.transport.slow_reads import tell
 
 QUEUE_MAX = 50_000
 """Requests that may wait for a connection to be made."""
@@ -134,7 +134,7 @@ class Channel:
     def _connecting_slowly(self) -> None:
         """Tell those that wait for the connection, and those that come to wait meanwhile."""
         queue, self._queue = self._queue, []
-        self._queue = [(request, tell_slow(done)) for request, done in queue] + self._queue
+        self._queue = [(request, tell(self._driver, done)) for request, done in queue] + self._queue
         self._slow_call = self._driver.clock.callLater(self._pace.connecting_s, self._connecting_slowly)
 
     def _end_slow_call(self) -> None:

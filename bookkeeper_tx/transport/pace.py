@@ -30,7 +30,7 @@ class Pace:
         self._measured = measured
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._until_next = FIRST
-        self.speculation_s = longest_s or inf
+        self.speculation_s = max(longest_s, SHORTEST_S) if longest_s else inf
         """Seconds after which a read is slow: the 99th percentile of what the last ones took, within bounds; the upper
         bound while that is not known."""
         self.typical_s: float | None = None
@@ -48,11 +48,16 @@ class Pace:
         if not self._until_next:
             self._measure()
 
+    def begin_again(self) -> None:
+        """Forget the answers: the next figures are made of later ones."""
+        self._recent.clear()
+        self._until_next, self.typical_s = FIRST, None
+
     def _measure(self) -> None:
         self._until_next = EVERY
         recent = sorted(self._recent)
         self.typical_s = recent[len(recent) // 2]
         if self._longest_s:
             percentile = recent[ceil(0.99 * len(recent)) - 1]
-            self.speculation_s = min(max(percentile, SHORTEST_S), max(self._longest_s, SHORTEST_S))
+            self.speculation_s = max(min(percentile, self._longest_s), SHORTEST_S)
         self._measured()

@@ -1,5 +1,6 @@
 """The reads of one connection that wait longer than usual: another replica may be asked meanwhile."""
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -14,6 +15,16 @@ AGAIN_S = 0.01
 
 OFTEN_S = 0.1
 """… and the longest: the pace of the bookie may have become faster meanwhile."""
+
+
+def tell(driver: Driver, done: Any) -> Any:
+    """Tell the owner of ``done``, as :func:`tell_slow` does; a mistake of theirs is reported."""
+    try:
+        return tell_slow(done)
+    except Exception:
+        # One caller's mistake must not keep the others from knowing.
+        driver.report("a read was not told that it is slow")
+        return done
 
 
 class SlowReads:
@@ -47,8 +58,11 @@ class SlowReads:
         if answered is not None:
             self._pace.took(now - answered + self._timeout_s)
             self._flow.received(now, answered)
-        elif self._connection.unfinished:
+        elif self._connection.answered is None:
             self._flow.received(now, None)
+        else:
+            # What came was the answer to an add, and says nothing of reads.
+            self._flow.received(now, inf)
 
     def stop(self) -> None:
         """Look no more."""
@@ -70,16 +84,8 @@ class SlowReads:
         # A read is slow so long before its deadline.
         left_s = self._timeout_s - pace_s
         now = self._clock.seconds() - self.away_s
-        untold = self._connection.tell_slow(self._flow.overdue(now, left_s), self._told)
+        untold = self._connection.tell_slow(self._flow.overdue(now, left_s), partial(tell, self._driver))
         self.watching = untold < inf
         if self.watching:
             due_s = untold - left_s - now
             self._look_in(due_s if due_s > 0 else pace_s / 16)
-
-    def _told(self, done: Any) -> Any:
-        try:
-            return tell_slow(done)
-        except Exception:
-            # One caller's mistake must not keep the others from knowing.
-            self._driver.report("a read was not told that it is slow")
-            return done

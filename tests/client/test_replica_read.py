@@ -7,7 +7,9 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.errors import NoSuchEntry, RequestTimedOut
+from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.errors import NoSuchEntry, RequestTimedOut, StorageFailed
+from protocol_specs.metadata.bookie import BATCH_READ_V3, LEDGER_SCOPE_ID
 from tests.client.open_ledgers import tailed
 from tests.client.puppets import Cluster
 
@@ -168,3 +170,40 @@ def test_without_a_slow_replica_one_is_asked(how: str, opened: Any) -> None:
     cluster, reader, (first, *_) = opened
     assert payload_of(cluster.result(HOW[how](reader))) == b"entry 0"
     assert asked(cluster) == {first: 1}
+
+
+def test_after_an_error_a_replica_that_owes_an_answer_is_asked_last(opened: Any) -> None:
+    cluster, reader, (first, second, third) = opened
+    late = fired(reader.read_entry(1))
+    cluster.bookies[first].fails = StorageFailed()
+    found = fired(reader.read_entry(0))
+    cluster.network.slow(f"request {second}")
+    cluster.network.deliver(cluster.network.find(f"request {first}"))
+    cluster.network.deliver(cluster.network.find(f"reply {first}"))
+    assert asked(cluster) == {second: 1, first: 1, third: 2}
+    cluster.network.run()
+    assert [payload_of(each[0]) for each in (late, found)] == [b"entry 1", b"entry 0"]
+
+
+def test_reads_are_told_that_wait_to_know_whether_a_bookie_knows_scopes() -> None:
+    cluster = Cluster()
+    for bookie in cluster.bookies.values():
+        bookie.extensions = frozenset({LEDGER_SCOPE_ID, BATCH_READ_V3})
+    client = cluster.client(ClientConfig(protocol="v3"))
+    writer = cluster.result(client.create_ledger(3, 3, 3, scope_id=1))
+    cluster.result(writer.append(b"entry 0"))
+    cluster.result(writer.close())
+    first = writer.metadata.last_fragment.ensemble[0]
+    for bookie in cluster.bookies.values():
+        bookie.extensions = None
+    other = cluster.client(ClientConfig(protocol="v3"))
+    reader = cluster.result(other.open_ledger(writer.ledger_id))
+    found = [fired(HOW[how](reader)) for how in ("entry", "singles", "batch")]
+    while not any(f"request {first} lac" in each.text for each in cluster.network.messages):
+        cluster.network.deliver()
+    cluster.network.slow(f"request {first} lac")
+    cluster.network.messages.pop(cluster.network.find(f"request {first} lac"))
+    for _ in range(3):
+        cluster.network.run()
+        cluster.clock.advance(0)
+    assert [payload_of(each[0]) for each in found] == [b"entry 0"] * 3

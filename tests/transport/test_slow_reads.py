@@ -6,6 +6,7 @@ import pytest
 
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
+from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
 from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
 from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.pace import FIRST
@@ -13,7 +14,7 @@ from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer
 from tests.transport.puppet import Puppet
-from tests.transport.test_time_outs import read_reply
+from tests.transport.test_time_outs import KEY, add_reply, read_reply
 
 
 class Read:
@@ -118,6 +119,35 @@ def test_a_range_is_told_once(protocol: str) -> None:
     assert bench.slow == ["range"]
 
 
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+def test_a_range_that_has_all_that_it_wants_is_not(protocol: str) -> None:
+    bench = Bench(protocol)
+    bench.channel.read_range(1, 0, 9, Read(bench, "range").done, 60)
+    for entry_id in (0, 1):
+        bench.answer(entry_id, FIRST + 2 + entry_id)
+    assert [name for name, *_ in bench.done] == ["range"]
+    bench.pass_s(1)
+    assert not bench.slow
+
+
+@pytest.mark.parametrize("cut", [0, 10])
+def test_answers_to_adds_do_not_hide_a_read_that_hangs(cut: int) -> None:
+    """Nor parts of them."""
+    bench = Bench()
+    bench.read("hangs", 1)
+    replies = b""
+    for number in range(40):
+        entry = (1).to_bytes(8, "big") + number.to_bytes(8, "big") + bytes(24)
+        bench.channel.add_entry(1, number, entry, KEY, Read(bench, "add").done)
+        bench.pass_s(0.02)
+        replies += add_reply(number)
+        whole = len(replies) - cut
+        bench.protocol.dataReceived(replies[:whole])
+        replies = replies[whole:]
+    assert len(bench.done) >= 39
+    assert bench.slow == ["hangs"]
+
+
 @pytest.mark.parametrize("own_connection", [False, True])
 def test_a_batch_is_told_whatever_connection_it_has(own_connection: bool) -> None:
     bench = Bench()
@@ -133,6 +163,16 @@ def test_one_that_was_given_up_is_not() -> None:
     bench.channel.send(ReadBatch(1, 0, 10, 1000), Read(bench, "batch").done)()
     bench.pass_s(1)
     assert not bench.slow
+
+
+def test_only_reads_say_how_fast_reads_are() -> None:
+    bench = Bench("v3")
+    for number in range(40):
+        bench.channel.send(ForceLedger(1), Read(bench, "force").done)
+        bench.pass_s(0.5)
+        bench.protocol.dataReceived(answer(V3Operation.FORCE_LEDGER, FIRST + 2 + number, ledger_id=1))
+    assert len(bench.done) == 40
+    assert (bench.slow, bench.channel.pace.speculation_s) == ([], pytest.approx(0.2))
 
 
 def test_nor_a_long_poll_which_is_to_wait() -> None:
@@ -153,6 +193,23 @@ def test_one_that_waits_for_a_connection_is_told() -> None:
     puppet.accept()
     puppet.answer(1, 0)
     assert [name for name, *_ in puppet.done] == ["reads"]
+
+
+def test_a_mistake_of_one_that_waits_for_a_connection_keeps_no_other_from_it() -> None:
+    bench = Bench()
+    bench.lose()
+
+    class Wrong(Read):
+        def slow(self) -> None:
+            raise ZeroDivisionError
+
+    bench.channel.read_entry(1, 1, Wrong(bench, "wrong").done)
+    bench.read("right", 2)
+    bench.pass_s(0.6)
+    bench.accept()
+    for entry_id in (1, 2):
+        bench.answer(entry_id, 0)
+    assert [name for name, *_ in bench.done] == ["wrong", "right"]
 
 
 def test_what_takes_the_place_of_one_gets_its_answer() -> None:

@@ -75,15 +75,16 @@ class RangeRead:
             self._early.setdefault(entry_id, error)
 
     def tell_slow(self, deadline: float, tell: Tell) -> float:
-        """Tell the request, once, if its deadline is at most this one.
+        """Tell the request, once, if its deadline is at most this one, and it is not complete.
 
-        Returns its deadline if it is not told yet, else infinity.
+        Returns its deadline if it may have to be told later, else infinity.
         """
-        if self.deadline > deadline and not self._told:
+        if self._told or self.completed:
+            return inf
+        if self.deadline > deadline:
             return self.deadline
-        if not self._told:
-            self._told = True
-            self.token = tell(self.token)
+        self._told = True
+        self.token = tell(self.token)
         return inf
 
     def completion(self, error: RemoteError | None = None) -> Completion:

@@ -101,6 +101,8 @@ class Correlation:
         """
         slow: list[Hashable] = []
         after = inf
+        if not self._waiting:
+            self._out_of_order = not self._in_order
         for key, (_, its) in self._waiting.items():
             if its > deadline:
                 after = min(after, its)

@@ -34,6 +34,7 @@ request itself in place of the entry id if it is a value."""
 
 # Members of an enum are slow to hash.
 _ADD, _READ = int(V3Operation.ADD_ENTRY), int(V3Operation.READ_ENTRY)
+_READS = V3Operation.READ_ENTRY, V3Operation.BATCH_READ_ENTRY
 
 
 class V3ClientConnection(ClientConnection):
@@ -42,10 +43,10 @@ class V3ClientConnection(ClientConnection):
     def __init__(self, frame_size_max: int) -> None:
         # An entry that could be added must be readable; the request that added it may have been shorter.
         self._frames = FrameBuffer(frame_size_max + v3.REPLY_OVERHEAD_MAX)
-        # Adds may have another time-out than the rest, and every long poll has its own.
-        self._adds = Correlation()
+        # Adds may have another time-out than the rest, and every long poll has its own; reads are timed.
+        self._adds, self._reads, self._others = Correlation(), Correlation(), Correlation()
         self._polls = Correlation(one_timeout=False)
-        self._others = Correlation()
+        self._tables = self._adds, self._reads, self._others, self._polls
         self._plain_adds, self._plain_reads = v3_requests.PlainAdds(), v3_requests.PlainReads()
         self._plain_replies = v3_answers.PlainReplies()
         self._next_txn_id = 1
@@ -89,7 +90,7 @@ class V3ClientConnection(ClientConnection):
     ) -> None:
         txn_id = self._next_txn_id
         self._next_txn_id = txn_id + 1
-        self._others.add((_READ, txn_id), (token, ledger_id, entry_id, None), deadline)
+        self._reads.add((_READ, txn_id), (token, ledger_id, entry_id, None), deadline)
         if flags or master_key is not None or ledger_id >= SCOPED_MIN:
             request = v3_requests.read_entry(txn_id, ledger_id, entry_id, flags, master_key)
         else:
@@ -104,13 +105,13 @@ class V3ClientConnection(ClientConnection):
         for entry_id in range(first, last + 1):
             txn_id = self._next_txn_id
             self._next_txn_id = txn_id + 1
-            self._others.add((_READ, txn_id), (token, ledger_id, entry_id, whole), deadline)
+            self._reads.add((_READ, txn_id), (token, ledger_id, entry_id, whole), deadline)
             self._outgoing.append(encode(txn_id, ledger_id, entry_id))
 
     def send(self, request: Request, token: Any, deadline: float) -> Callable[[], object]:
         txn_id = self._next_txn_id
         self._next_txn_id = txn_id + 1
-        table = self._polls if request.waits else self._others
+        table = self._polls if request.waits else self._table(request.operation)
         key = (int(request.operation), txn_id)
         table.add(key, (token, request.ledger_id, request, None), deadline)
         self._outgoing.append(request.v3_frame(txn_id))
@@ -125,7 +126,8 @@ class V3ClientConnection(ClientConnection):
 
     def receive(self, data: bytes) -> list[Completion]:
         done = self._undelivered
-        self.answered = self._adds.answered = self._others.answered = self._polls.answered = None
+        for table in self._tables:
+            table.answered = None
         buffer = self._frames.feed(data)
         position, end = 0, len(buffer)
         while end - position >= _LENGTH:
@@ -137,9 +139,8 @@ class V3ClientConnection(ClientConnection):
                 self._take(v3_answers.decode(frame), done)
             position = frame_end
         self._frames.keep(buffer, position)
-        tables = (self._adds, self._others, self._polls)
-        self.answered = min((each.answered for each in tables if each.answered is not None), default=None)
-        self.read_answered = self._others.answered
+        self.answered = min((each.answered for each in self._tables if each.answered is not None), default=None)
+        self.read_answered = self._reads.answered
         self._undelivered = []
         return done
 
@@ -149,7 +150,7 @@ class V3ClientConnection(ClientConnection):
         if reply is None:
             return False
         operation, txn_id, value = reply
-        table = self._adds if operation == _ADD else self._others
+        table = self._adds if operation == _ADD else self._reads
         waiting = table.pop((operation, txn_id))
         if waiting is None:
             return False
@@ -163,8 +164,7 @@ class V3ClientConnection(ClientConnection):
 
     def _take(self, reply: Reply, done: list[Completion]) -> None:
         key = (int(reply.operation), reply.txn_id)
-        waiting = (self._adds if reply.operation is V3Operation.ADD_ENTRY else self._others).pop(key)
-        waiting = waiting or self._polls.pop(key)
+        waiting = self._table(reply.operation).pop(key) or self._polls.pop(key)
         if waiting is None:
             return
         _, ledger_id, asked, _ = waiting
@@ -179,6 +179,11 @@ class V3ClientConnection(ClientConnection):
             error = error or violation
         _complete(waiting, error, value, done)
 
+    def _table(self, operation: V3Operation) -> Correlation:
+        if operation is V3Operation.ADD_ENTRY:
+            return self._adds
+        return self._reads if operation in _READS else self._others
+
     @property
     def unfinished(self) -> bool:
         return self._frames.frame_size > 0
@@ -187,11 +192,11 @@ class V3ClientConnection(ClientConnection):
 
     @property
     def waiting(self) -> bool:
-        return bool(self._adds or self._others or self._polls)
+        return any(self._tables)
 
     @property
     def reading(self) -> bool:
-        return bool(self._others)
+        return bool(self._reads)
 
     def tell_slow(self, deadline: float, tell: Tell) -> float:
         def tell_waiting(waiting: _Waiting) -> _Waiting:
@@ -201,12 +206,12 @@ class V3ClientConnection(ClientConnection):
                 return waiting
             return tell(token), ledger_id, asked, None
 
-        return self._others.tell_slow(deadline, tell_waiting)
+        return self._reads.tell_slow(deadline, tell_waiting)
 
     def expire(self, now: float) -> list[Completion]:
         done: list[Completion] = []
         error = RequestTimedOut()
-        for table in (self._adds, self._others, self._polls):
+        for table in self._tables:
             for waiting in table.expire(now):
                 _complete(waiting, error, None, done)
         return done
@@ -214,7 +219,7 @@ class V3ClientConnection(ClientConnection):
     def fail_all(self, error: BookKeeperError) -> list[Completion]:
         done, self._undelivered = self._undelivered, []
         ranges: dict[int, RangeRead] = {}
-        for table in (self._adds, self._others, self._polls):
+        for table in self._tables:
             for waiting in table.take_all():
                 token, _, _, whole = waiting
                 if whole is None:
