@@ -240,11 +240,9 @@ class CrashingDisk(Disk):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         if path not in self._directories:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-        return sorted(
-            os.path.basename(each)
-            for each in (*self._names, *self._directories)
-            if each != os.sep and os.path.dirname(each) == path
-        )
+        start = path.rstrip(os.sep) + os.sep
+        below = [each[len(start) :] for each in (*self._names, *self._directories) if each.startswith(start)]
+        return sorted(each for each in below if each and os.sep not in each)
 
     def make_directories(self, path: str, durable: bool = True) -> None:
         while path not in self._directories:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 from attrs import frozen
 from twisted.logger import globalLogBeginner
@@ -48,7 +49,8 @@ def main() -> int:
     first, _, last = chosen.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     if chosen.planted:
-        return _find(list(DEFECTS) if chosen.planted == "all" else [chosen.planted], seeds)
+        names = list(DEFECTS) if chosen.planted == "all" else [chosen.planted]
+        return _find(names, seeds, chosen.jobs)
     if len(seeds) == 1:
         return _replay(seeds[0], chosen.faults)
     return _run_all(seeds, chosen.jobs, chosen.failures)
@@ -78,17 +80,24 @@ def _run_all(seeds: range, jobs: int, failures_max: int) -> int:
     return failed[0][2] if failed else 0
 
 
-def _find(names: list[str], seeds: range) -> int:
-    """Say which seed finds each of the defects; return 0 if all are found."""
+def _find(names: list[str], seeds: range, jobs: int) -> int:
+    """Print the table of the page: which seed finds each of the defects; return 0 if all are found."""
+    print("| defect | from | what is wrong | found by seed | seeds tried |\n|---|---|---|---|---|", flush=True)
     code = 0
-    for name in names:
-        found = first_found(DEFECTS[name], seeds)
-        if found is None:
-            code = 1
-            print(f"{name}: not found by {len(seeds)} seeds", flush=True)
-        else:
-            print(f"{name}: seed {found.seed}, {_text(found.violation)}", flush=True)
+    with ProcessPoolExecutor(jobs) as pool:
+        for name, found in zip(names, pool.map(partial(_first_seed, seeds=seeds), names), strict=True):
+            code = code if found is not None else 1
+            seed, tried = ("none", len(seeds)) if found is None else (found, found - seeds[0] + 1)
+            defect = DEFECTS[name]
+            print(f"| {name} | {defect.origin} | {defect.text} | {seed} | {tried:,} |", flush=True)
     return code
+
+
+def _first_seed(name: str, seeds: range) -> int | None:
+    found = first_found(DEFECTS[name], seeds)
+    if found is not None:
+        print(f"{name}: {_text(found.violation)}", file=sys.stderr, flush=True)
+    return None if found is None else found.seed
 
 
 def _be_quiet() -> None:

@@ -5,16 +5,22 @@ from random import Random
 from typing import Any
 
 import pytest
+from twisted.internet import error
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint
 from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.model import BookieServiceInfo, DigestType, Fragment, LedgerMetadata
+from tests.simulation.world.aim import Aim, Aiming
 from tests.simulation.world.disk import FaultyDisk
+from tests.simulation.world.fault import Fault
+from tests.simulation.world.history import LedgerHistory
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
+from tests.simulation.world.simulation import Simulation
 from tests.simulation.world.store_session import StoreSession
 from tests.simulation.world.timeline import Timeline
 
@@ -207,3 +213,95 @@ def test_a_disk_that_is_read_only_can_be_read() -> None:
         with pytest.raises(OSError, match="Read-only") as refused:
             write()
         assert refused.value.errno == errno.EROFS
+
+
+def test_a_client_that_is_refused_cannot_connect_until_that_is_over(pair: _Pair) -> None:
+    pair.network.refused.add((CLIENT, SERVER))
+    refused = pair.connect()
+    pair.timeline.run(2.0)
+    assert isinstance(failure_of(refused), error.ConnectionRefusedError)
+    pair.network.refused.clear()
+    connected = pair.connect()
+    pair.timeline.run(3.0)
+    assert connected.called
+
+
+def test_what_is_late_between_two_hosts_is_late_in_that_direction_only(pair: _Pair) -> None:
+    pair.network.late[CLIENT, SERVER] = 1.0
+    started_s = pair.timeline.now
+    pair.say(b"x")
+    server: Any = pair.server.transport
+    server.write(b"y")
+    pair.timeline.run(started_s + 5.0)
+    assert pair.server.times[0] - started_s > 1.0
+    assert pair.client.times[0] - started_s < 0.5
+
+
+def test_an_unmounted_disk_has_its_files_when_it_is_mounted_again() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    file = disk.create("/data/file")
+    disk.unmount()
+    with pytest.raises(FileNotFoundError):
+        disk.open("/data/file")
+    with pytest.raises(FileNotFoundError):
+        disk.create("/data/other")
+    file.write(b"abc", 0)
+    disk.mount()
+    assert disk.open("/data/file").read(3, 0) == b"abc"
+
+
+def test_a_power_failure_ends_an_unmount() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    disk.create("/data/file").sync()
+    disk.sync_directory("/data")
+    disk.unmount()
+    disk.crash()
+    disk.restart()
+    assert disk.paths() == ["/data/file"]
+
+
+def test_a_fault_that_is_aimed_waits_for_its_moment_at_the_same_ledger() -> None:
+    simulation = Simulation(1)
+    struck: list[Fault] = []
+    aiming = Aiming(simulation, struck.append)
+    prey, other = (_open_ledger(ledger_id, simulation.bookies[0].bookie_id) for ledger_id in (7, 8))
+    first, second = Aim("append", 2, 0.1, faithful=True), Aim("recovery", 1, 0.0, faithful=True)
+    aiming.wait(Fault(0.0, "kill", 3, 1.0, 1, first))
+    aiming.wait(Fault(0.0, "stop", 3, 1.0, 2, second))
+    aiming.happened("append", prey)
+    simulation.timeline.run(1.0)
+    assert struck == []
+    aiming.happened("append", prey)
+    aiming.happened("recovery", other)
+    simulation.timeline.run(2.0)
+    assert [(each.kind, each.ledger_id) for each in struck] == [("kill", 7)]
+    aiming.happened("recovery", prey)
+    simulation.timeline.run(3.0)
+    assert [(each.kind, each.ledger_id, each.target) for each in struck[1:]] == [("stop", 7, 0)]
+
+
+def _open_ledger(ledger_id: int, bookie_id: str) -> LedgerHistory:
+    metadata = LedgerMetadata(1, 1, 1, (Fragment(0, (bookie_id,)),), DigestType.CRC32C)
+    return LedgerHistory(ledger_id, {}, metadata=metadata)
+
+
+def test_what_comes_late_from_a_process_that_is_gone_does_not_end_the_next_one() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    server = MetadataServer(Random(1))
+    info = BookieServiceInfo(SERVER, 3181)
+    machine.begin(None)
+    old = StoreSession(machine, server)
+    old.register_bookie("b", info)
+    timeline.run(1.0)
+    server.away_until = 3.0
+    old.unregister_bookie("b")
+    server.expire(old)
+    machine.kill()
+    machine.begin(None)
+    server.away_until = 0.0
+    StoreSession(machine, server).register_bookie("b", info)
+    timeline.run(5.0)
+    assert "b" in server.bookies

@@ -85,8 +85,8 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink, read_onl
     for journal_id in ids:
         journal_file = JournalFile.open(disk, file_path(directory, journal_id))
         try:
-            if journal_file.ours and journal_id != ids[0] and journal_id - 1 not in ids:
-                raise _missing_before(directory, journal_id)
+            if journal_file.ours and journal_id != ids[0]:
+                _require_predecessor(directory, journal_id, ids)
             start = _start(journal_file, journal_id, mark)
             scan = (SealedScan if journal_file.ours else UnsealedScan)(journal_file, start)
             for items in scan:
@@ -109,12 +109,14 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink, read_onl
     return Replayed(end, entry_count, tuple(dropped))
 
 
-def _missing_before(directory: str, journal_id: int) -> RefusedToStart:
-    missing, later = file_path(directory, journal_id - 1), file_path(directory, journal_id)
-    return RefusedToStart(
-        f"a journal file is missing: {missing}; bring it back. Acknowledged records may be in it: {later} follows it, "
-        "begun by a bookie that numbers without gaps"
-    )
+def _require_predecessor(directory: str, journal_id: int, ids: list[int]) -> None:
+    """Raise RefusedToStart if the file before one of ours is missing."""
+    if journal_id - 1 not in ids:
+        missing, later = file_path(directory, journal_id - 1), file_path(directory, journal_id)
+        raise RefusedToStart(
+            f"a journal file is missing: {missing}; bring it back. Acknowledged records may be in it: {later} follows "
+            "it, begun by a bookie that numbers without gaps"
+        )
 
 
 def _start(journal_file: JournalFile, journal_id: int, mark: LogMark) -> int:

@@ -1,11 +1,13 @@
 """The end of a history: once all is well, every ledger can be recovered, and has what was acknowledged."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.errors import BookKeeperError
 from tests.simulation.world.client_node import ClientNode
+from tests.simulation.world.copies import check_copies
 from tests.simulation.world.history import History, LedgerHistory, Stuck, Violation
 
 PATIENCE_S = 40.0
@@ -19,6 +21,7 @@ async def audit(node: ClientNode, history: History) -> None:
     for ledger in list(history.ledgers.values()):
         if ledger.metadata is not None:
             await _insist(node, _look_at, ledger)
+            await _insist(node, partial(check_copies, history=history), ledger)
             history.count("ledgers looked at")
     await _insist(node, _write, history)
     await node.client.close()

@@ -63,8 +63,9 @@ def config_of(address: str, random: Random) -> BookieConfig:
         read_cache_bytes_max=4000,
         entry_log_bytes_max=random.choice((6000, 100_000)),
         index_pages_max=random.choice((1, 100)),
-        open_index_files_max=4,
+        open_index_files_max=random.choice((1, 4)),
         flush_interval_s=random.choice((0.2, 2.0)),
+        disk_check_interval_s=random.choice((2.0, 10.0)),
         wire_compat=random.choice(("", "", "4.16")),
         # Little memory, or as much as the defaults are.
         **random.choice((LITTLE_MEMORY, {})),
@@ -89,9 +90,13 @@ class BookieNode:
             self.config = evolve(self.config, auth=login.of_bookie(self.random, refused))
         self.service: BookieService | None = None
         self.session: StoreSession | None = None
+        self.job_s = 0.0
+        """About how long a job of a thread takes."""
         self.exits: list[str] = []
         """Why the process has ended by itself, each time."""
         self.stays_down = False
+        self.lost_power = False
+        """Whether it has lost what was not synced, at least once."""
         self._network = network
         self._server = server
         self._said: list[str] = []
@@ -153,6 +158,7 @@ class BookieNode:
             look_at_bookie(self.bookie_id, self.service.memory())
 
     def _power_failed(self) -> None:
+        self.lost_power = True
         # In the middle of a disk operation: the process is gone as soon as that is over.
         self._network.timeline.after(0, self._die, self.machine.life)
 
@@ -170,4 +176,4 @@ class BookieNode:
         return Address(listening, config.listen, config.port, self.bookie_id)
 
     def _make_threads(self, reactor: Any, name: str, count: int) -> Any:
-        return MachineThreads(self.machine, self.disk, self.random, count)
+        return MachineThreads(self.machine, self.disk, self.random, count, self.job_s)

@@ -44,7 +44,7 @@ class ClientNode:
         self.client: Client[Any, Any, Any] | None = None
         self.driver: Any = None
         """What its client needs of its world, and the workload as well."""
-        self._on_asyncio = on_asyncio
+        self.on_asyncio = on_asyncio
         self._network = network
         self._server = server
         self._past: list[Any] = []
@@ -57,7 +57,7 @@ class ClientNode:
     def start(self) -> None:
         """Start the process, and make its client, which is not started."""
         self.driver, store, face = begin(
-            self.machine, self._network, StoreSession(self.machine, self._server), self._on_asyncio
+            self.machine, self._network, StoreSession(self.machine, self._server), self.on_asyncio
         )
         self.client = face(self.driver, store, self.config, Random(self.random.random()))
 

@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable
 
 from bookkeeper_tx.bookie.disk import File
-from tests.bookie.crashing_disk import Crashed, CrashingDisk
+from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.crashing_node import Node
+
+NameChange = tuple[str, dict[str, Node | None]]
 
 
 class FaultyDisk(CrashingDisk):
@@ -18,10 +20,32 @@ class FaultyDisk(CrashingDisk):
         self.stalled_until = 0.0
         self.read_only = False
         self.on_crash: Callable[[], None] = lambda: None
+        self._unmounted: tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]] | None = None
+        """What was under the paths before it was unmounted."""
 
     def crash(self) -> None:
+        self.mount()
         super().crash()
         self.on_crash()
+
+    def unmount(self) -> None:
+        """Let no path lead to what is stored; files that are open still do."""
+        if self._unmounted is None and not self.crashed:
+            self._unmounted = self._tree
+            self._tree = {}, {}, [], {os.sep}, set()
+
+    def mount(self) -> None:
+        """Bring all paths back."""
+        if self._unmounted is not None:
+            self._tree, self._unmounted = self._unmounted, None
+
+    @property
+    def _tree(self) -> tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]]:
+        return self._names, self._durable_names, self._name_changes, self._directories, self._new_directories
+
+    @_tree.setter
+    def _tree(self, tree: tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]]) -> None:
+        self._names, self._durable_names, self._name_changes, self._directories, self._new_directories = tree
 
     def process_ended(self) -> None:
         """Release what a process had: its locks, and its open files, which are dead."""
@@ -58,11 +82,21 @@ class FaultyDisk(CrashingDisk):
             if bit // 8 < len(data):
                 data[bit // 8] ^= 1 << bit % 8
 
-    def files(self) -> dict[str, Node]:
-        """Return what there is."""
-        if self.crashed:
-            raise Crashed
-        return dict(self._names)
+    def lose(self, path: str) -> None:
+        """Lose a file, and its name."""
+        self._put_names(self._names, {path: None})
+        self._put_names(self._durable_names, {path: None})
+        self._name_changes = [each for each in self._name_changes if path not in each[1]]
+
+    def zero(self, path: str, offset: int, size: int) -> None:
+        """Damage a file: bytes read as zeros."""
+        node = self._names[path]
+        for data in node.data, node.durable:
+            data[offset : offset + size] = bytes(len(data[offset : offset + size]))
+
+    def paths(self) -> list[str]:
+        """Return the files that there are; none while there is no power."""
+        return [] if self.crashed else list(self._names)
 
     def _require_writable(self, path: str) -> None:
         if self.read_only:

@@ -1,11 +1,12 @@
 """What clients have done and were told, and what must be true of it whatever has happened."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
 
-from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState
+from bookkeeper_tx.model import BookieId, DigestType, LedgerMetadata, LedgerState
 from tests.bookie.crashing_disk import Crashed
 
 
@@ -34,6 +35,10 @@ class LedgerHistory:
     """Whether only what was forced must be kept."""
     delete_asked: bool = False
     metadata: LedgerMetadata | None = None
+    writer: int = 0
+    """The number of the client that writes it."""
+    happened: Callable[[str, "LedgerHistory"], None] = lambda moment, ledger: None
+    """Called when something is done with it: ``aim.MOMENTS``."""
 
     @property
     def key(self) -> tuple[int, bytes]:
@@ -55,6 +60,7 @@ class LedgerHistory:
         if not self.deferred_sync:
             self.acknowledged = max(self.acknowledged, entry_id)
             self._check_end()
+            self.happened("acknowledged", self)
 
     def confirm(self, last_add_confirmed: int) -> None:
         """Take notice that somebody was told this last add confirmed."""
@@ -94,6 +100,10 @@ class LedgerHistory:
         if metadata.state is LedgerState.CLOSED:
             self._check_length(metadata)
         self._check_end()
+        if metadata.state is not before.state:
+            self.happened("closed" if metadata.state is LedgerState.CLOSED else "recovery", self)
+        elif metadata.fragments != before.fragments:
+            self.happened("new fragment", self)
 
     def _check_end(self) -> None:
         end = self.end
@@ -118,12 +128,24 @@ class History:
     under_way: dict[str, float] = field(factory=dict)
     """What clients wait for, and since when."""
     counts: dict[str, int] = field(factory=dict)
+    damaged: BookieId | None = None
+    """The bookie whose disk is damaged or lost."""
+    lost_power: set[BookieId] = field(factory=set)
+    """Bookies that have lost what they had not synced, at least once."""
+    must_notice: bool = False
+    """Whether that bookie must not serve before it has back what it lacks."""
+    troubled: bool = False
+    """Whether something has happened for which an operation may fail."""
+    happened: Callable[[str, LedgerHistory], None] = lambda moment, ledger: None
+    """Called when something is done with a ledger: ``aim.MOMENTS``."""
 
     def count(self, what: str, by: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + by
 
     def of(self, ledger_id: int) -> LedgerHistory:
-        return self.ledgers.setdefault(ledger_id, LedgerHistory(ledger_id, self.counts))
+        if ledger_id not in self.ledgers:
+            self.ledgers[ledger_id] = LedgerHistory(ledger_id, self.counts, happened=self.happened)
+        return self.ledgers[ledger_id]
 
     def written(self, ledger_id: int, metadata: LedgerMetadata | None) -> None:
         """Hear of a change from the metadata store."""

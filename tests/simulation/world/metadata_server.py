@@ -30,6 +30,8 @@ class MetadataServer:
     next_ledger_id: int = 0
     ledger_watchers: dict[int, list[Callable[[], None]]] = field(factory=dict)
     bookie_watchers: list[Callable[[], None]] = field(factory=list)
+    session_s: float = 6.0
+    """After so long without its process a session expires."""
     away_until: float = 0.0
     """Until when nobody is answered."""
     slow_s: float = 0.0

@@ -110,6 +110,10 @@ class Network:
         """Hosts of which the latency is so much more (seconds), and the bandwidth so much (bytes a second)."""
         self.cut: set[tuple[str, str]] = set()
         """Hosts between which nothing passes, in this direction."""
+        self.refused: set[tuple[str, str]] = set()
+        """Hosts of which the first cannot connect to the second."""
+        self.late: dict[tuple[str, str], float] = {}
+        """How many seconds later pieces arrive that pass between two hosts, in this direction."""
         self.closes_at_once: set[str] = set()
         """Hosts at which a connection is accepted and closed."""
         self._waiting: list[tuple[str, str, Callable[[], None]]] = []
@@ -164,6 +168,7 @@ class Network:
         latency_s = self.latency_s * (1 + self.random.random() * self.jitter)
         if self.loss and self.random.random() < self.loss:
             latency_s += RESEND_S
+        latency_s += self.late.get((source, target), 0.0)
         bandwidth = self.bandwidth
         for host in source, target:
             if host in self.slow:
@@ -181,7 +186,7 @@ class Network:
     def _knock(self, machine: Machine, life: int, attempt: Attempt) -> None:
         host = attempt.host
         listening = self.listening.get(host)
-        if listening is None or not listening.open:
+        if listening is None or not listening.open or (machine.address, host) in self.refused:
             self._pass(host, machine.address, self._ended, machine, life, attempt.fail, error.ConnectionRefusedError())
             return
         connection = Connection(self, machine, listening.machine, attempt.port)

@@ -2,23 +2,27 @@
 
 import gc
 from collections.abc import Callable, Collection
+from itertools import cycle
 from random import Random
 from typing import Any
 
-from attrs import define
+from attrs import define, evolve
 from twisted.logger import globalLogPublisher
 
 from tests.simulation.world import faults as all_faults
+from tests.simulation.world.aim import Aiming
 from tests.simulation.world.audit import audit
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
-from tests.simulation.world.faults import Fault
+from tests.simulation.world.fault import Fault
 from tests.simulation.world.history import History, Records, Stuck
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
 from tests.simulation.world.patience import settled
+from tests.simulation.world.temperament import Temperament
+from tests.simulation.world.temperament import draw as draw_temperament
 from tests.simulation.world.timeline import Timeline
 from tests.simulation.world.workload import Workload
 
@@ -74,17 +78,24 @@ class Simulation:
                 self.history,
                 self.timeline,
                 Random(random.getrandbits(64)),
+                number - 1,
                 START_S + WORK_S,
             )
             for number in range(1, random.choice((2, 3)) + 1)
         ]
         for machine in self.network.machines.values():
             machine.clock_offset_s = random.uniform(-1000, 1000)
-        drawn = all_faults.draw(Random(random.getrandbits(64)), random.choice((1, 2, 4, 8, 16)), WORK_S)
+        temperament = draw_temperament(Random(random.getrandbits(64)))
+        self._have(temperament)
+        drawn = all_faults.draw(Random(random.getrandbits(64)), random.choice((1, 2, 4, 8, 16)), WORK_S, temperament)
         self.faults = [each for number, each in enumerate(drawn) if only is None or number in only]
         self._say = say
         self._damaged: BookieNode | None = None
+        self._mended = False
+        """Whether all faults are over."""
         self._endings: list[Callable[[], object]] = []
+        self._aiming = Aiming(self, self._strike)
+        self.history.happened = self._aiming.happened
 
     def run(self) -> Outcome:
         """Let it happen."""
@@ -111,17 +122,30 @@ class Simulation:
     def bookie(self, fault: Fault) -> BookieNode:
         return self.bookies[fault.target % len(self.bookies)]
 
-    def may_damage(self, bookie: BookieNode) -> bool:
-        """Return whether what a bookie has stored may get lost: that of one bookie only."""
+    def may_damage(self, bookie: BookieNode, noticed: bool = False) -> bool:
+        """Return whether what a bookie has stored may get lost: that of one bookie only.
+
+        ``noticed``: it must be, before the bookie serves again.
+        """
         if self._damaged not in (None, bookie):
             return False
         self._damaged = bookie
+        self.history.damaged = bookie.bookie_id
+        self.history.must_notice = noticed and not self.history.counts.get("unnoticed damage")
+        if not noticed:
+            self.history.count("unnoticed damage")
         self.history.count("damage")
         return True
 
     def machine(self, fault: Fault) -> Machine:
         machines = [*self.bookies, *(client.node for client in self.clients)]
         return machines[fault.target % len(machines)].machine
+
+    def client_of(self, fault: Fault, random: Random) -> Workload:
+        """Return the client that writes the ledger at which a fault is aimed, mostly; any if there is none."""
+        if fault.ledger_id is not None and random.random() < 0.8:
+            return self.clients[self.history.of(fault.ledger_id).writer]
+        return random.choice(self.clients)
 
     def connections(self, fault: Fault, random: Random) -> list[Connection]:
         """Return connections of a bookie: those of one client, or all."""
@@ -160,13 +184,35 @@ class Simulation:
     def _client(self, address: str, seed: int, on_asyncio: bool) -> ClientNode:
         return ClientNode(self.network, self.server, address, seed, on_asyncio, self._refused)
 
+    def _have(self, temperament: Temperament) -> None:
+        self.network.jitter = temperament.jitter
+        self.server.session_s = temperament.session_s
+        self.server.slow_s = temperament.store_s
+        for bookie, job_s in zip(self.bookies, cycle(temperament.jobs_s), strict=False):
+            bookie.job_s = job_s
+        for client in self.clients:
+            client.quorums = temperament.quorums
+            client.node.config = evolve(client.node.config, add_timeout_s=temperament.add_timeout_s)
+
     def _make(self, each: Fault) -> None:
+        if each.aim is None:
+            self._strike(each)
+        else:
+            self._aiming.wait(each)
+
+    def _strike(self, each: Fault) -> None:
+        if self._mended:
+            return
+        on_client = self.machine(each) not in [bookie.machine for bookie in self.bookies]
+        if each.kind not in all_faults.HARMLESS or (each.kind == "late turn" and not on_client):
+            self.history.troubled = True
         self._say(str(each))
         all_faults.KINDS[each.kind](self, each, Random(each.seed))
         self.history.count("faults")
 
     def _mend(self) -> None:
         """End all faults."""
+        self._mended = True
         for end in self._endings:
             end()
         self.server.away_until = 0.0
@@ -179,10 +225,12 @@ class Simulation:
             disk.fail_writes(0)
             disk.fail_syncs(0)
             disk.fail_opens(0)
+            disk.mount()
             bookie.start()
 
     def _audit(self) -> None:
         """Have a new client look at everything."""
+        self.history.lost_power = {each.bookie_id for each in self.bookies if each.lost_power}
         auditor = self._client("10.0.2.1", self.seed, on_asyncio=self.seed % 2 == 1)
         found: list[Exception | None] = []
         auditor.start()

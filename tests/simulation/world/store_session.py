@@ -22,9 +22,6 @@ from tests.simulation.world.metadata_server import MetadataServer, Registered
 TIMEOUT_S = 10.0
 """After so long a request that has no answer fails, as ``metadata_timeout_s`` has it."""
 
-SESSION_S = 6.0
-"""After so long without its process a session expires."""
-
 LATENCY_S = 0.001
 
 
@@ -159,7 +156,10 @@ class StoreSession:
     def unregister_bookie(self, bookie_id: BookieId) -> Deferred[None]:
         def unregister() -> None:
             self._wanted.pop(bookie_id, None)
-            if self._server.bookies.pop(bookie_id, None) is not None:
+            registered = self._server.bookies.get(bookie_id)
+            # A store refuses what comes late from a session that has expired.
+            if registered is not None and registered.session is self:
+                del self._server.bookies[bookie_id]
                 self._server.registered()
 
         return self._ask(unregister)
@@ -190,7 +190,7 @@ class StoreSession:
             again.addErrback(lambda failure: self._machine.post(self._machine.timeline.now + 1, self._register_again))
 
     def _killed(self) -> None:
-        self._machine.timeline.after(SESSION_S, self._server.expire, self)
+        self._machine.timeline.after(self._server.session_s, self._server.expire, self)
 
     # -----------------------------------------------------------------------------------------------------------------
 

@@ -12,17 +12,15 @@ from tests.bookie.crashing_disk import Crashed
 from tests.simulation.world.disk import FaultyDisk
 from tests.simulation.world.machine import Machine
 
-JOB_S = 0.000_3
-"""About how long a job takes."""
-
 
 class MachineThreads:
-    """Runs jobs as ``bookkeeper_tx.threads.worker.Worker`` does, ``count`` at a time."""
+    """Runs jobs as ``bookkeeper_tx.threads.worker.Worker`` does, ``count`` at a time; a job takes about ``job_s``."""
 
-    def __init__(self, machine: Machine, disk: FaultyDisk, random: Random, count: int) -> None:
+    def __init__(self, machine: Machine, disk: FaultyDisk, random: Random, count: int, job_s: float) -> None:
         self._machine = machine
         self._disk = disk
         self._random = random
+        self._job_s = job_s
         self._idle = count
         self._jobs: deque[tuple[Deferred[Any], Callable[..., Any], tuple[Any, ...]]] = deque()
         self._stopped: list[Deferred[None]] = []
@@ -44,7 +42,7 @@ class MachineThreads:
         if self._jobs and self._idle:
             self._idle -= 1
             now = self._machine.timeline.now
-            at = max(now, self._disk.stalled_until) + JOB_S * (0.5 + self._random.random())
+            at = max(now, self._disk.stalled_until) + self._job_s * (0.5 + self._random.random())
             # Not the reactor's turn: a process that is stopped has its threads stopped, a long turn would not.
             self._machine.post(at, self._work, self._jobs.popleft())
 

@@ -5,24 +5,31 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
+from twisted.internet.defer import CancelledError
+
 from bookkeeper_tx.client.core import Client
 from bookkeeper_tx.errors import (
     AuthenticationFailed,
     AuthenticationUnanswered,
+    BookieUnavailable,
     BookKeeperError,
     ClientClosed,
     DigestMismatch,
+    LedgerClosed,
+    LedgerFenced,
     NoSuchEntry,
+    NoSuchLedger,
     ProtocolViolation,
+    RequestTimedOut,
 )
 from bookkeeper_tx.model import DigestType
 from tests.simulation.world import patience
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.history import History, LedgerHistory, Violation
 from tests.simulation.world.memory import look_at_writer
+from tests.simulation.world.temperament import QUORUMS
 from tests.simulation.world.timeline import Timeline
 
-QUORUMS = ((3, 3, 2), (3, 3, 3), (2, 2, 2), (3, 2, 2), (4, 3, 2))
 DIGESTS = (DigestType.CRC32C, DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
 SIZES = (0, 10, 100, 3000)
 
@@ -30,15 +37,20 @@ SIZES = (0, 10, 100, 3000)
 class Workload:
     """The tasks of one client's process."""
 
-    def __init__(self, node: ClientNode, history: History, timeline: Timeline, random: Random, end_s: float) -> None:
+    def __init__(
+        self, node: ClientNode, history: History, timeline: Timeline, random: Random, number: int, end_s: float
+    ) -> None:
         self.node = node
         self.history = history
         self.timeline = timeline
         self.random = random
+        self.number = number
+        self.quorums = QUORUMS
         self.end_s = end_s
         """When no new work is begun."""
         self._names = 0
         self._bounds = patience.bounds(node.config)
+        self._iterations: list[Any] = []
 
     def begin(self) -> None:
         """Start the process, and its tasks, unless it runs."""
@@ -62,6 +74,10 @@ class Workload:
 
     def kill(self) -> None:
         """End the process; nobody waits for what it has begun."""
+        # Else these would try to end when they are collected.
+        iterations, self._iterations = self._iterations, []
+        for each in iterations:
+            each.cancel()
         self.node.kill()
         address = self.node.machine.address
         under_way = self.history.under_way
@@ -77,12 +93,15 @@ class Workload:
     async def writes(self, random: Random) -> None:
         while await self._sleep(random.random() * 2):
             options = {"digest_type": random.choice(DIGESTS), "password": random.choice((b"", b"secret"))}
-            writer = await self._tried("create", None, self.client.create_ledger, *random.choice(QUORUMS), **options)
+            writer = await self._tried(
+                "create", None, self.client.create_ledger, *random.choice(self.quorums), **options
+            )
             if writer is not None:
                 await self._write(writer, random)
 
     async def _write(self, writer: Any, random: Random) -> None:
         ledger = self.history.of(writer.ledger_id)
+        ledger.writer = self.number
         for _ in range(random.choice((1, 2, 6))):
             appended = []
             for _ in range(random.choice((1, 4, 20))):
@@ -90,6 +109,7 @@ class Workload:
                 index = len(ledger.payloads)
                 ledger.payloads.append(payload)
                 appended.append(self._watched("append", self._append(ledger, writer, index, payload)))
+            self.history.happened("append", ledger)
             told = [await each for each in appended]
             if not all(told):
                 break
@@ -97,7 +117,7 @@ class Workload:
                 last = await self._tried("publish", ledger, writer.write_last_add_confirmed)
                 if last is not None:
                     ledger.confirm(last)
-            if not await self._sleep(random.choice((0, 0, 0.05, 1.0))):
+            if not await self._sleep(random.choice((0, 0, 0, 0.05, 1.0, 3.0))):
                 break
         if random.random() < 0.7:
             await self._tried("close", ledger, writer.close)
@@ -119,10 +139,24 @@ class Workload:
         while await self._sleep(random.random() * 6):
             ledger = self._any_ledger(random)
             if ledger is not None:
-                reader = await self._tried("open", ledger, self.client.open_ledger, *ledger.key)
-                if reader is not None:
-                    self.history.count("recoveries")
-                    await self._read(ledger, reader, random)
+                await self._recover(ledger, random)
+
+    def take_over(self, ledger_id: int | None, seed: float) -> None:
+        """Recover a ledger, or any that is open, if this client runs."""
+        if self.node.client is not None and self.timeline.now < self.end_s:
+            self._spawn(self._take_over(ledger_id, Random(seed)))
+
+    async def _take_over(self, ledger_id: int | None, random: Random) -> None:
+        found = [each for each in self.history.ledgers.values() if each.metadata is not None and each.end is None]
+        ledger = self.history.ledgers[ledger_id] if ledger_id is not None else random.choice(found or [None])
+        if ledger is not None and ledger.metadata is not None:
+            await self._recover(ledger, random)
+
+    async def _recover(self, ledger: LedgerHistory, random: Random) -> None:
+        reader = await self._tried("open", ledger, self.client.open_ledger, *ledger.key)
+        if reader is not None:
+            self.history.count("recoveries")
+            await self._read(ledger, reader, random)
 
     async def reads(self, random: Random) -> None:
         while await self._sleep(random.random() * 2):
@@ -153,7 +187,12 @@ class Workload:
         while await self._sleep(random.random() * 3):
             ledger, reader = await self._opened(random)
             if ledger is not None and reader is not None:
-                await self._tail(ledger, reader, min(self.timeline.now + random.random() * 10, self.end_s))
+                stop_s = min(self.timeline.now + random.random() * 10, self.end_s)
+                # A Task that nobody runs any more cannot be ended, so not on asyncio.
+                if self.node.on_asyncio or random.random() < 0.5:
+                    await self._tail(ledger, reader, stop_s)
+                else:
+                    await self._iterate(ledger, reader, stop_s)
                 reader.close()
 
     async def _tail(self, ledger: LedgerHistory, reader: Any, stop_s: float) -> None:
@@ -174,6 +213,29 @@ class Workload:
                     ledger.read(entry.entry_id, entry.payload, last)
                     expected += 1
                 self.history.count("entries tailed", len(entries))
+
+    async def _iterate(self, ledger: LedgerHistory, reader: Any, stop_s: float) -> None:
+        """Tail until a time: whatever bookies do for less than a minute, that goes on."""
+        work: Any = self._watched("tail", self._tailed(ledger, reader))
+        self.node.machine.post(stop_s, work.cancel)
+        self._iterations.append(work)
+        await work
+
+    async def _tailed(self, ledger: LedgerHistory, reader: Any) -> None:
+        expected = 0
+        try:
+            async for entry in reader.tail(0):
+                if entry.entry_id != expected:
+                    raise Violation(f"ledger {ledger.ledger_id}: {entry.entry_id} came in the place of {expected}")
+                ledger.read(entry.entry_id, entry.payload, reader.last_add_confirmed)
+                expected += 1
+                self.history.count("entries tailed")
+        except CancelledError:
+            return
+        except BookKeeperError as error:
+            self._look_at(error, ledger)
+            if isinstance(error, BookieUnavailable | RequestTimedOut):
+                raise Violation(f"a tail of ledger {ledger.ledger_id} has ended early: {error}") from error
 
     async def deletes(self, random: Random) -> None:
         while await self._sleep(2 + random.random() * 8):
@@ -242,6 +304,8 @@ class Workload:
             raise Violation(f"nothing went wrong, and a login was not answered: {error}")
         if isinstance(error, NoSuchEntry) and (ledger is None or not ledger.delete_asked):
             raise Violation(f"an entry that is confirmed is said to be none: {error}")
+        if not self.history.troubled and not isinstance(error, LedgerFenced | LedgerClosed | NoSuchLedger):
+            raise Violation(f"nothing has gone wrong, and yet: {type(error).__name__} {error}")
         if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
             raise Violation(f"nothing was damaged: {error}")
 

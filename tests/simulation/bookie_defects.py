@@ -1,0 +1,109 @@
+"""Defects of bookies."""
+
+from array import array
+from typing import Any
+from unittest.mock import patch
+
+from bookkeeper_tx.bookie import sync_thread
+from bookkeeper_tx.bookie.journal import replay, writer
+from bookkeeper_tx.bookie.operations import fencing
+from bookkeeper_tx.bookie.storage import entry_log, ledger_index
+from bookkeeper_tx.errors import StorageFailed
+from tests.simulation.defect import Planted, around
+from tests.simulation.world import machine
+
+
+def _mark_of_the_end(checkpoint: Any, thread: Any) -> Any:
+    """The mark is sampled after the flush: what was journaled meanwhile is not flushed."""
+    flush = thread._storage.flush
+
+    def late(sample: Any) -> Any:
+        return flush(sample).addCallback(lambda _: sample())
+
+    with patch.object(thread._storage, "flush", late):
+        return checkpoint(thread)
+
+
+def _fence_not_journaled(fence: Any, self: Any, ledger_id: int, key: bytes, connection: Any, then: Any) -> None:
+    ledger, _ = self._keys.open(ledger_id, key)
+    self._storage.fence(ledger)
+    then(fencing.statuses.EOK)
+
+
+def _missing_pages_are_empty(read_page: Any, indexes: Any, ledger_id: int, number: int, count: int = 0) -> Any:
+    try:
+        return read_page(indexes, ledger_id, number, count) if count else read_page(indexes, ledger_id, number)
+    except StorageFailed as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return array("Q", bytes(8 * (count or ledger_index.spec.PAGE_COUNT)))
+        raise
+
+
+def _of_bookies(reactor: Any) -> float:
+    machine = reactor._machine
+    seconds: float = machine.clock if machine.address.startswith("10.0.0.") else machine.monotonic
+    return seconds
+
+
+DEFECTS = (
+    Planted(
+        "acknowledged-before-the-sync",
+        "mutant",
+        "The journal acknowledges what it has not synced",
+        ((writer.JournalWriter, "_sync", lambda self, file: None),),
+    ),
+    Planted(
+        "mark-after-the-flush",
+        "mutant",
+        "The mark is that of the end of a flush, not of its beginning",
+        (
+            (
+                sync_thread.SyncThread,
+                "_checkpoint",
+                around(sync_thread.SyncThread._checkpoint, _mark_of_the_end),
+            ),
+        ),
+    ),
+    Planted(
+        "wall-clock-bookie",
+        "ours",
+        "The timers of bookies hang on the time of day",
+        ((machine.Reactor, "seconds", _of_bookies),),
+    ),
+    Planted(
+        "no-index-is-no-entry",
+        "ours",
+        "An index file that has vanished has no entries",
+        (
+            (
+                ledger_index.LedgerIndexes,
+                "read_page",
+                around(ledger_index.LedgerIndexes.read_page, _missing_pages_are_empty),
+            ),
+        ),
+    ),
+    Planted(
+        "a-journal-file-may-be-missing",
+        "ours",
+        "A journal file that is missing between two others is not noticed",
+        ((replay, "_require_predecessor", lambda *_: None),),
+    ),
+    Planted(
+        "no-first-seal-is-java",
+        "ours",
+        "A journal file of which the first seal is zeros is taken for an empty one of Java's",
+        ((replay, "_refuse_without_opening", lambda *_: None),),
+    ),
+    Planted(
+        "fence-not-journaled",
+        "mutant",
+        "A fence is answered before it is durable",
+        ((fencing.Fencing, "_fence", around(fencing.Fencing._fence, _fence_not_journaled)),),
+    ),
+    Planted(
+        "entry-log-not-synced",
+        "mutant",
+        "The mark moves on though the entry logs are not synced",
+        ((entry_log.EntryLogWriter, "_sync", lambda self, *_: None),),
+    ),
+)

@@ -1,0 +1,104 @@
+"""What can be wrong with the disk of a bookie."""
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from tests.simulation.world.fault import Fault, fault
+
+if TYPE_CHECKING:
+    from tests.simulation.world.simulation import Simulation
+
+
+@fault(1)
+def stalled_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    simulation.bookie(fault).disk.stalled_until = simulation.timeline.now + fault.lasts_s
+
+
+@fault(1)
+def failing_writes(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    simulation.bookie(fault).disk.fail_writes(random.randrange(1, 4))
+
+
+@fault(0.5)
+def failing_syncs(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    simulation.bookie(fault).disk.fail_syncs(1)
+
+
+@fault(0.5)
+def no_descriptors(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    simulation.bookie(fault).disk.fail_opens(random.randrange(1, 4))
+
+
+@fault(1)
+def full_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    disk = simulation.bookie(fault).disk
+    disk.capacity = random.choice((0, 100, 5000))
+    simulation.ends(fault, lambda: setattr(disk, "capacity", None))
+
+
+@fault(1)
+def power_failure(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """The power fails at some disk operation that follows soon, or now."""
+    node = simulation.bookie(fault)
+    if random.random() < 0.5:
+        node.disk.crash_at = random.randrange(40)
+    elif node.is_up:
+        node.fail_power()
+    simulation.ends(fault, node.start)
+
+
+@fault(0.5)
+def read_only_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A file system turns read-only after an error, until somebody mounts it again."""
+    node = simulation.bookie(fault)
+    node.disk.read_only = True
+    simulation.ends(fault, node.mount_again)
+
+
+@fault(0.5)
+def lost_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bookie and all that it has stored is gone for good; of one bookie only, for as many copies are made."""
+    node = simulation.bookie(fault)
+    if simulation.may_damage(node):
+        node.kill()
+        node.stays_down = True
+
+
+@fault(0.5)
+def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bit of a journal or of an entry log is another, of the only bookie that may be damaged."""
+    node = simulation.bookie(fault)
+    paths = [each for each in node.disk.paths() if each.endswith((".txn", ".log"))]
+    if paths and simulation.may_damage(node):
+        path = random.choice(sorted(paths))
+        node.disk.flip_bit(path, random.randrange(8 * 5000))
+
+
+@fault(1)
+def vanished_directory(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """The file system of a bookie is unmounted under it, and mounted again later."""
+    disk = simulation.bookie(fault).disk
+    disk.unmount()
+    simulation.ends(fault, disk.mount)
+
+
+@fault(1)
+def lost_journal_file(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bookie is killed, and a journal file between others is gone: it must not start without that."""
+    node = simulation.bookie(fault)
+    journals = sorted(each for each in node.disk.paths() if each.endswith(".txn"))
+    if journals[1:-1] and simulation.may_damage(node, noticed=True):
+        node.kill()
+        node.disk.lose(journals[-2])
+        simulation.ends(fault, node.start)
+
+
+@fault(1)
+def zeroed_sector(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A bookie is killed, and a journal file has zeros where its first seal was: it must not start with that."""
+    node = simulation.bookie(fault)
+    journals = sorted(each for each in node.disk.paths() if each.endswith(".txn"))
+    if journals and simulation.may_damage(node, noticed=True):
+        node.kill()
+        node.disk.zero(random.choice(journals[-2:]), 512, 512)
+        simulation.ends(fault, node.start)
