@@ -21,6 +21,7 @@ from bookkeeper_tx.errors import (
     NoSuchLedger,
     ProtocolViolation,
     RequestTimedOut,
+    TooManyOutstandingAdds,
 )
 from bookkeeper_tx.model import DigestType
 from tests.simulation.world import patience
@@ -32,6 +33,9 @@ from tests.simulation.world.timeline import Timeline
 
 DIGESTS = (DigestType.CRC32C, DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
 SIZES = (0, 10, 100, 3000)
+
+ALWAYS = LedgerFenced | LedgerClosed | NoSuchLedger | TooManyOutstandingAdds
+"""Errors that clients make each other, or themselves, though nothing goes wrong."""
 
 
 class Workload:
@@ -304,7 +308,7 @@ class Workload:
             raise Violation(f"nothing went wrong, and a login was not answered: {error}")
         if isinstance(error, NoSuchEntry) and (ledger is None or not ledger.delete_asked):
             raise Violation(f"an entry that is confirmed is said to be none: {error}")
-        if not self.history.troubled and not isinstance(error, LedgerFenced | LedgerClosed | NoSuchLedger):
+        if not self.history.troubled and not isinstance(error, ALWAYS):
             raise Violation(f"nothing has gone wrong, and yet: {type(error).__name__} {error}")
         if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
             raise Violation(f"nothing was damaged: {error}")
