@@ -35,6 +35,9 @@ WORK_S = 8.0
 PROGRESS_S = 60.0
 """Once all is well again, and what was under way has ended, everything has to work within this."""
 
+CALM_JITTER = 1.0
+"""How much later than others pieces may come once all is well, in latencies."""
+
 LOGIN_PART = 0.3
 """In how many of the worlds clients have to log in."""
 
@@ -231,6 +234,8 @@ class Simulation:
     def _audit(self) -> None:
         """Have a new client look at everything."""
         self.history.lost_power = {each.bookie_id for each in self.bookies if each.lost_power}
+        # It has a minute, and asks each bookie for each ledger, one after the other.
+        self.network.jitter = CALM_JITTER
         auditor = self._client("10.0.2.1", self.seed, on_asyncio=self.seed % 2 == 1)
         found: list[Exception | None] = []
         auditor.start()
