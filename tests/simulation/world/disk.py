@@ -8,6 +8,8 @@ from bookkeeper_tx.bookie.disk import File
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.crashing_node import Node
 
+SECTOR = 512
+
 NameChange = tuple[str, dict[str, Node | None]]
 
 
@@ -93,6 +95,15 @@ class FaultyDisk(CrashingDisk):
         node = self._names[path]
         for data in node.data, node.durable:
             data[offset : offset + size] = bytes(len(data[offset : offset + size]))
+
+    def misdirect(self, path: str, sector: int, other: int) -> None:
+        """Damage a file: what was to be written to a sector has gone to another one."""
+        node = self._names[path]
+        place, elsewhere = slice(sector * SECTOR, (sector + 1) * SECTOR), slice(other * SECTOR, (other + 1) * SECTOR)
+        for data in node.data, node.durable:
+            size = min(len(data[place]), len(data[elsewhere]))
+            data[other * SECTOR : other * SECTOR + size] = data[place][:size]
+            data[place] = bytes(len(data[place]))
 
     def paths(self) -> list[str]:
         """Return the files that there are; none while there is no power."""

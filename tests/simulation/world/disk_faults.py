@@ -74,6 +74,15 @@ def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
         node.disk.flip_bit(path, random.randrange(8 * 5000))
 
 
+@fault(0.5)
+def misdirected_write(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """A sector of a journal or of an entry log has what belongs to another, of the only bookie that may be damaged."""
+    node = simulation.bookie(fault)
+    paths = [each for each in node.disk.paths() if each.endswith((".txn", ".log"))]
+    if paths and simulation.may_damage(node):
+        node.disk.misdirect(random.choice(sorted(paths)), *random.sample(range(10), 2))
+
+
 @fault(1)
 def vanished_directory(simulation: "Simulation", fault: Fault, random: Random) -> None:
     """The file system of a bookie is unmounted under it, and mounted again later."""
