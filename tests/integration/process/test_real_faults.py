@@ -38,7 +38,7 @@ WELL_WITHIN_S = 60.0
 """After the last fault."""
 
 RATE = 100e6
-SETTINGS = {"flushInterval": 500, "diskCheckInterval": 500, "journalPreAllocSizeMB": 1}
+SETTINGS = {"flushInterval": 500, "diskCheckInterval": 500, "journalPreAllocSizeMB": 1, "diskUsageThreshold": 0.95}
 
 # Clients find the bookies, which listen on 127.0.0.1, at another address of this machine: there the links begin.
 BEHIND_LINKS = ("--advertise", "127.0.0.2")
@@ -187,9 +187,12 @@ class Run:
     async def _begin(self) -> None:
         globalLogPublisher.addObserver(self.history.surprised)
         self._observer.start()
-        for node in self._nodes:
-            self._work.append(Workload(node, self.history, RealTime(), self._random, math.inf))
-            self._work[-1].begin()
+        self.history.troubled = True
+        for number, node in enumerate(self._nodes):
+            work = Workload(node, self.history, RealTime(), self._random, number, math.inf)
+            work.bounds = {}  # how long the machine takes nobody knows
+            work.begin()
+            self._work.append(work)
 
     def _make(self, each: Round) -> None:
         with ExitStack() as faults:
@@ -209,6 +212,7 @@ class Run:
 
     async def _check(self) -> None:
         await self._observer.stop()
+        self._auditor.start()
         await audit(self._auditor, self.history)
         await self._observer.look()
 

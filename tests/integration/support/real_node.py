@@ -1,6 +1,7 @@
 """What the clients of the simulation run on (``tests/simulation/world``), of real parts: a reactor, sockets, time."""
 
 import time
+from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
 
@@ -11,6 +12,7 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from tests.simulation.world.history import History
 
 LOOK_S = 0.1
@@ -32,6 +34,11 @@ class RealMachine:
     """The name of the node in what is said of it."""
     reactor: Any = reactor
     timeline: RealTime = field(factory=RealTime)
+    paused_s: float = 0.0
+
+    def post(self, when_s: float, function: Callable[..., object], *arguments: Any) -> None:
+        """Call a function at a time."""
+        reactor.callLater(max(0.0, when_s - self.timeline.now), function, *arguments)
 
 
 class RealNode:
@@ -40,9 +47,11 @@ class RealNode:
     def __init__(self, name: str, metadata_uri: str, random: Random) -> None:
         self.machine = RealMachine(name)
         self.client: BookKeeper | None = None
+        self.driver = TwistedDriver(reactor)
+        self.on_asyncio = False
         self._uri = metadata_uri
         # Several requests may time out while a fault lasts.
-        self._config = ClientConfig(
+        self.config = ClientConfig(
             protocol=random.choice(("v2", "v3")), add_timeout_s=1.0, read_timeout_s=1.0, connect_timeout_s=2.0
         )
 
@@ -50,16 +59,19 @@ class RealNode:
     def is_up(self) -> bool:
         return self.client is not None
 
-    def start(self) -> Deferred[Any]:
-        """Start the client."""
-        self.client = BookKeeper(self._uri, self._config, reactor)
-        return self.client.start()
+    def start(self) -> None:
+        """Make the client, which is not started."""
+        self.client = BookKeeper(self._uri, self.config, reactor)
 
-    def sleep(self, seconds: float) -> Deferred[None]:
-        """Fire when so much time has passed."""
+    def run(self, task: Coroutine[Any, Any, None], done: Any) -> None:
+        """Run a task; ``done(error, None)`` is called at its end."""
+        self.driver.when_done(self.driver.spawn(task), done)
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when so much time has passed."""
         woken: Deferred[None] = Deferred()
         reactor.callLater(seconds, woken.callback, None)
-        return woken
+        await woken
 
     async def stop(self) -> None:
         """Close the client."""
@@ -87,7 +99,9 @@ class MetadataObserver:
         await self.look()
 
     async def _run(self) -> None:
-        await self._node.start()
+        self._node.start()
+        assert self._node.client is not None
+        await self._node.client.start()
         while not self._stopped:
             await self.look()
             await self._node.sleep(LOOK_S)

@@ -53,7 +53,8 @@ class Workload:
         self.end_s = end_s
         """When no new work is begun."""
         self._names = 0
-        self._bounds = patience.bounds(node.config)
+        self.bounds = patience.bounds(node.config)
+        """The longest time of each operation that has one, in seconds."""
         self._iterations: list[Any] = []
 
     def begin(self) -> None:
@@ -324,8 +325,8 @@ class Workload:
         async def watched() -> Any:
             result = await work
             took_s = self.timeline.now - began_s - (machine.paused_s - paused_s)
-            if took_s > self._bounds.get(what, took_s):
-                raise Violation(f"{name} took {took_s:.1f} s, and may take {self._bounds[what]:.1f} s")
+            if took_s > self.bounds.get(what, took_s):
+                raise Violation(f"{name} took {took_s:.1f} s, and may take {self.bounds[what]:.1f} s")
             del self.history.under_way[name]
             return result
 
