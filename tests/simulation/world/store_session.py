@@ -131,14 +131,9 @@ class StoreSession:
         lost: Callable[[BaseException], None] | None = None,
     ) -> Deferred[None]:
         def register() -> None:
-            before = self._server.bookies.get(bookie_id)
-            if before is not None and before.session is not self:
-                if before.session.ended:
-                    raise _NotExpired
-                raise BookieIdInUse(f"bookie {bookie_id} is registered by another process")
+            self._require_free(bookie_id)
             self._wanted[bookie_id] = info, read_only, lost
-            self._server.bookies[bookie_id] = Registered(info, read_only, self)
-            self._server.registered()
+            self._register_wanted(bookie_id)
 
         async def insist() -> None:
             # As the production stores: the session of a process that was killed ends a little later.
@@ -185,9 +180,24 @@ class StoreSession:
         self._machine.post(self._machine.timeline.now + LATENCY_S, self._register_again)
 
     def _register_again(self) -> None:
-        for bookie_id, (info, read_only, lost) in self._wanted.items():
-            again = self.register_bookie(bookie_id, info, read_only, lost)
+        """Register as is wanted when the store comes to it: that may have changed meanwhile."""
+        for bookie_id in self._wanted:
+            again = self._ask(partial(self._register_wanted, bookie_id))
             again.addErrback(lambda failure: self._machine.post(self._machine.timeline.now + 1, self._register_again))
+
+    def _register_wanted(self, bookie_id: BookieId) -> None:
+        self._require_free(bookie_id)
+        if bookie_id in self._wanted:
+            info, read_only, _ = self._wanted[bookie_id]
+            self._server.bookies[bookie_id] = Registered(info, read_only, self)
+            self._server.registered()
+
+    def _require_free(self, bookie_id: BookieId) -> None:
+        before = self._server.bookies.get(bookie_id)
+        if before is not None and before.session is not self:
+            if before.session.ended:
+                raise _NotExpired
+            raise BookieIdInUse(f"bookie {bookie_id} is registered by another process")
 
     def _killed(self) -> None:
         self._machine.timeline.after(self._server.session_s, self._server.expire, self)
