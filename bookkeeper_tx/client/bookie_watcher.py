@@ -141,6 +141,7 @@ class BookieWatcher:
         try:
             await self.refresh()
         except MetadataUnavailable as error:
-            if self.stopped:
+            if self._stop_watching is None:
+                # The client was closed, or never started, which says more.
                 raise
             raise NotEnoughBookies(f"{shortage}; the metadata store does not tell of others: {error}") from error

@@ -24,7 +24,7 @@ from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import patterns
 from tests.integration.support.adding_channel import AddingChannel
-from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
+from tests.integration.support.our_client import OurClient, append, append_and_close, poll, wait_for
 
 SCHEMA = pa.schema([("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary())])
 PASSWORD = b"secret"
@@ -153,7 +153,9 @@ def test_over_a_change_of_the_ensemble_and_without_one_replica(tmp_path, quorum,
         append(writer, PAYLOADS[:1000])
         lost = cluster.index_of(writer.metadata.fragments[0].ensemble[1])
         cluster.kill(lost)
-        append_and_close(writer, PAYLOADS[1000:])
+        append(writer, PAYLOADS[1000:1001])
+        assert poll(lambda: len(writer.metadata.fragments) == 2)
+        append_and_close(writer, PAYLOADS[1001:])
         metadata = client.metadata(writer.ledger_id)
         assert len(metadata.fragments) == 2
         ledger = range_of(writer.ledger_id, metadata)

@@ -76,9 +76,12 @@ def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
 
 @fault(0.5)
 def misdirected_write(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """A sector of a journal or of an entry log has what belongs to another, of the only bookie that may be damaged."""
+    """A sector of an entry log has what belongs to another, of the only bookie that may be damaged.
+
+    Not of a journal: a last group that lies elsewhere cannot be told from one that was never written.
+    """
     node = simulation.bookie(fault)
-    paths = [each for each in node.disk.paths() if each.endswith((".txn", ".log"))]
+    paths = [each for each in node.disk.paths() if each.endswith(".log")]
     if paths and simulation.may_damage(node):
         node.disk.misdirect(random.choice(sorted(paths)), *random.sample(range(10), 2))
 
