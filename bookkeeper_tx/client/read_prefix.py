@@ -66,7 +66,7 @@ class PrefixRead(ReplicaRead):
 
     def refused(self, attempt: Attempt, error: BookKeeperError) -> None:
         if isinstance(error, BatchReadNotSupported) and self._style is ReadStyle.BATCH_ELSE_SINGLES and not self._over:
-            self._ask_by_singles(attempt)
+            self._ask_by_singles(attempt.again())
         else:
             self.failed(attempt, error)
 

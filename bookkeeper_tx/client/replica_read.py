@@ -14,21 +14,25 @@ from bookkeeper_tx.model import BookieId
 
 
 class Attempt:
-    """The request of a read to one replica."""
+    """One request of a read to one replica."""
 
-    __slots__ = ("_late", "_read", "bookie_id", "channel")
+    __slots__ = ("_late", "_over", "_read", "bookie_id", "channel")
 
     def __init__(self, read: "ReplicaRead", bookie_id: BookieId, channel: Channel) -> None:
         self._read = read
         self.bookie_id = bookie_id
         self.channel = channel
-        self._late = False
+        self._late = self._over = False
+
+    def again(self) -> "Attempt":
+        """Return an attempt for one more request to the replica, after its answer to this one."""
+        return Attempt(self._read, self.bookie_id, self.channel)
 
     def replied(self, error: BookKeeperError | None, value: Any) -> None:
         """Take the answer, the ``done`` of the request."""
         read = self._read
+        self._over = True
         if self._late:
-            self._late = False
             read.reader.context.reads.paid(self.bookie_id)
         if error is None:
             read.take(self, value)
@@ -36,8 +40,11 @@ class Attempt:
             read.refused(self, error)
 
     def slow(self) -> None:
-        """The answer takes longer than others did: have the next replica asked as well."""
-        if not self._late:
+        """The answer takes longer than others did: have the next replica asked as well.
+
+        It does nothing after the answer: what a request waited for may be told late.
+        """
+        if not self._late and not self._over:
             self._late = True
             self._read.reader.context.reads.owes(self.bookie_id)
             self._read.ask_another()
@@ -95,7 +102,7 @@ class ReplicaRead(ABC):
 
     @abstractmethod
     def _check(self, attempt: Attempt, value: Any) -> None:
-        """End with what a replica has given; call :meth:`failed` if it is not good, nothing if it is not the end."""
+        """End with what a replica has given; call :meth:`failed` if it is not good."""
 
     @abstractmethod
     def _fail(self, error: BookKeeperError) -> None:

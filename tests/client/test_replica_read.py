@@ -7,7 +7,8 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.config import ClientConfig
+from bookkeeper_tx.client.read_order import ASKED_LAST_S
+from bookkeeper_tx.config import QUARANTINE_S, ClientConfig
 from bookkeeper_tx.errors import NoSuchEntry, RequestTimedOut, StorageFailed
 from protocol_specs.metadata.bookie import BATCH_READ_V3, LEDGER_SCOPE_ID
 from tests.client.open_ledgers import tailed
@@ -153,6 +154,26 @@ def test_all_reads_are_told_that_wait_to_know_whether_a_bookie_has_batch_read() 
     cluster.network.run()
     assert [payload_of(each[0]) for each in found] == [b"entry 0"] * 3
     assert asked(cluster)[second] >= 3
+
+
+def test_a_bookie_owes_nothing_after_a_slow_probe_has_failed_while_a_read_came_to_wait_for_it() -> None:
+    cluster, writer, _ = tailed((3, 3, 3))
+    cluster.result(writer.close())
+    reader = cluster.result(cluster.client().open_ledger(writer.ledger_id, b"pw"))
+    first, *others = reader.metadata.last_fragment.ensemble
+    probe = fired(reader.read_batch(0, 1))
+    for bookie_id in (first, *others):
+        cluster.network.slow(f"request {bookie_id} batch")
+    waiting = fired(reader.read_batch(0, 1))
+    cluster.network.lose(cluster.network.find(f"request {first} batch"))
+    for _ in range(3):
+        cluster.network.run()
+        cluster.clock.advance(0)
+    assert [payload_of(each[0]) for each in (probe, waiting)] == [b"entry 0"] * 2
+    cluster.clock.advance(QUARANTINE_S + ASKED_LAST_S)
+    before = asked(cluster).get(first, 0)
+    cluster.result(reader.read_entry(0))
+    assert asked(cluster)[first] == before + 1
 
 
 def test_a_slow_read_that_was_given_up_ends_once(opened: Any) -> None:
