@@ -55,9 +55,17 @@ class Registration:
         self._outdated = False
 
     def start(self) -> Deferred[None]:
-        """Register; fires when clients can see it.  Fails with BookieIdInUse or MetadataUnavailable."""
+        """Register; fires when clients can see it.  Fails with BookieIdInUse or MetadataUnavailable.
+
+        It may take as long as the session of the process before; what changes meanwhile is told after it.
+        """
         self._availability.changed = self._change
-        return self._register()
+        self._changing, self._outdated = True, False
+        return self._register().addCallbacks(self._changed, self._not_started)
+
+    def _not_started(self, failure: Failure) -> Failure:
+        self._changing = False
+        return failure
 
     def stop(self) -> Deferred[None]:
         """Unregister; fires when that is done, and fails if it is not possible."""

@@ -84,6 +84,19 @@ def test_changes_while_one_is_under_way_come_after_it(result_of: Any) -> None:
     assert bench.store.read_only is False
 
 
+def test_a_change_during_the_first_registration_comes_after_it() -> None:
+    bench = Bench()
+    bench.availability.note(Reason.FLUSH_FAILED, True)
+    bench.store.held = []
+    bench.registration.start()
+    bench.availability.note(Reason.FLUSH_FAILED, False)
+    assert len(bench.store.held) == 1
+    bench.store.held.pop()()
+    assert bench.store.read_only is True
+    bench.store.held.pop()()
+    assert bench.store.read_only is False
+
+
 def test_a_change_that_failed_is_tried_again(result_of: Any) -> None:
     bench = Bench()
     result_of(bench.registration.start())
