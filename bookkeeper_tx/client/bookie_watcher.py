@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 from weakref import WeakSet
 
+from bookkeeper_tx.client.unexpired import unexpired
 from bookkeeper_tx.config import QUARANTINE_S
 from bookkeeper_tx.driver import Driver, Timer
 from bookkeeper_tx.errors import (
@@ -109,11 +110,7 @@ class BookieWatcher:
     @property
     def quarantined(self) -> Mapping[BookieId, float]:
         """The bookies in quarantine: they are asked last."""
-        if self.quarantined_until:
-            now = self._clock.seconds()
-            for bookie_id in [each for each, until in self.quarantined_until.items() if until <= now]:
-                del self.quarantined_until[bookie_id]
-        return self.quarantined_until
+        return unexpired(self.quarantined_until, self._clock)
 
     async def choose(self, size: int, excluded: Collection[BookieId] = ()) -> tuple[BookieId, ...]:
         """Return a new ensemble with none of ``excluded`` in it.  Raises :class:`NotEnoughBookies`."""

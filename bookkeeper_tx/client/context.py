@@ -1,5 +1,7 @@
 """The objects that every handle of one client shares."""
 
+from collections.abc import Callable
+
 from attrs import Factory, field, frozen
 
 from bookkeeper_tx.client.bookie_watcher import BookieWatcher
@@ -38,6 +40,11 @@ class ClientContext:
     def clock(self) -> Clock:
         """The clock of the driver."""
         return self.driver.clock
+
+    def rank(self) -> Callable[[BookieId], tuple[bool, float]]:
+        """Return the function that says how late a bookie is asked: last while it is slow or in quarantine."""
+        quarantined, last = self.bookies.quarantined, self.reads.last
+        return lambda bookie_id: (bookie_id in quarantined, last.get(bookie_id, 0.0))
 
     def store_error(self, error: MetadataUnavailable) -> BookKeeperError:
         """Return what a handle tells of ``error``: that its client was closed, if that is why."""

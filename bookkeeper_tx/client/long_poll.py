@@ -83,8 +83,7 @@ class TailWait:
         first = self._beyond + 2
         order = [ensemble[(first + step) % len(ensemble)] for step in range(len(ensemble))]
         self._ensemble = ensemble
-        quarantined, last = self._reader.context.bookies.quarantined, self._reader.context.reads.last
-        self._unasked = sorted(order, key=lambda bookie_id: (bookie_id in quarantined, last.get(bookie_id, 0.0)))
+        self._unasked = sorted(order, key=self._reader.context.rank())
         self._ask_next()
 
     def _ask_next(self) -> None:

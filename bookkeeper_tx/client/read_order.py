@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from math import inf
 
+from bookkeeper_tx.client.unexpired import unexpired
 from bookkeeper_tx.driver import Clock
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.transport.pace import Pace
@@ -17,7 +18,6 @@ LONG_S = 0.05
 
 ASKED_LAST_S = 10.0
 """How long; then it is asked as the others are, and measured again."""
-
 
 INSISTING_PART = 0.1
 """How many of the slow reads may be made at bookies that are slow themselves …"""
@@ -48,11 +48,7 @@ class ReadOrder:
     @property
     def last(self) -> Mapping[BookieId, float]:
         """The bookies that are asked last."""
-        if self.last_until:
-            now = self._clock.seconds()
-            for bookie_id in [each for each, until in self.last_until.items() if until <= now]:
-                del self.last_until[bookie_id]
-        return self.last_until
+        return unexpired(self.last_until, self._clock)
 
     def owes(self, bookie_id: BookieId) -> None:
         """A read is slow at this bookie: a call of :meth:`paid` follows."""

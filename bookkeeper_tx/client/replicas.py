@@ -46,8 +46,8 @@ class Replicas:
 
     def rank(self, context: ClientContext) -> Callable[[int], tuple[bool, float]]:
         """Return the function that says how late a bookie is asked, by its index."""
-        bookies, quarantined, last = self.bookies, context.bookies.quarantined, context.reads.last
-        return lambda index: (bookies[index] in quarantined, last.get(bookies[index], 0.0))
+        bookies, rank = self.bookies, context.rank()
+        return lambda index: rank(bookies[index])
 
 
 def of_replica(error: BookKeeperError, ledger_id: int, entry_id: int, bookie_id: BookieId) -> BookKeeperError:

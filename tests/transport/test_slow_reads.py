@@ -31,6 +31,13 @@ class Read:
         self._puppet.slow.append(self._name)
 
 
+class Wrong(Read):
+    """Is told that its answer takes long, and makes a mistake."""
+
+    def slow(self) -> None:
+        raise ZeroDivisionError
+
+
 class Bench(Puppet):
     """A bookie which has answered eight reads after 0.2 s each."""
 
@@ -198,11 +205,6 @@ def test_one_that_waits_for_a_connection_is_told() -> None:
 def test_a_mistake_of_one_that_waits_for_a_connection_keeps_no_other_from_it() -> None:
     bench = Bench()
     bench.lose()
-
-    class Wrong(Read):
-        def slow(self) -> None:
-            raise ZeroDivisionError
-
     bench.channel.read_entry(1, 1, Wrong(bench, "wrong").done)
     bench.read("right", 2)
     bench.pass_s(0.6)
@@ -241,11 +243,6 @@ def test_a_program_that_was_away_itself_tells_nobody() -> None:
 
 def test_a_mistake_of_one_keeps_no_other_from_knowing() -> None:
     bench = Bench()
-
-    class Wrong(Read):
-        def slow(self) -> None:
-            raise ZeroDivisionError
-
     bench.channel.read_entry(1, 1, Wrong(bench, "wrong").done)
     bench.read("right", 2)
     bench.pass_s(0.5)

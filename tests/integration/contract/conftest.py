@@ -5,16 +5,14 @@ wait each call is made on a thread of its own (``OnThreads``).  More that each f
 ``test_tls_and_sasl.py`` in ``tests/integration/process``.
 """
 
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support import stopped as processes
 from tests.integration.support.our_client import make_client, wait_for
 
 
@@ -44,15 +42,4 @@ def client(face: str, cluster: LocalCluster) -> Callable[..., Any]:
 def stopped(cluster: LocalCluster) -> Callable[[Sequence[str]], Any]:
     """Bookies that do nothing, and whose connections stay."""
 
-    @contextmanager
-    def stopped(bookie_ids: Sequence[str]) -> Iterator[None]:
-        pids = [cluster.bookies[cluster.index_of(each)].pid for each in bookie_ids]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)  # type: ignore[arg-type]
-        try:
-            yield
-        finally:
-            for pid in pids:
-                os.kill(pid, signal.SIGCONT)  # type: ignore[arg-type]
-
-    return stopped
+    return lambda bookie_ids: processes.stopped(*(cluster.bookies[cluster.index_of(each)].pid for each in bookie_ids))

@@ -4,11 +4,9 @@ Four bookies, each behind a link; one of the ensemble has a fault at a time, so 
 face writes in turn, and one of the next face takes its ledgers over and reads them.
 """
 
-import os
 import random
-import signal
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.our_client import FACES, OurClient, face_of_clients, make_driver, poll, read, wait_for
 from tests.integration.support.slow_link import SlowLink, reached_over
+from tests.integration.support.stopped import stopped
 
 pytestmark = pytest.mark.crash
 
@@ -127,16 +126,9 @@ class Faults:
         yield
         self.cluster.restart(index)
 
-    @contextmanager
-    def stopped(self, bookie_id: str) -> Iterator[None]:
+    def stopped(self, bookie_id: str) -> AbstractContextManager[None]:
         """It does nothing, as on a machine that hangs, and then all that it has not done."""
-        pid = self.cluster.bookies[self.cluster.index_of(bookie_id)].pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
+        return stopped(self.cluster.bookies[self.cluster.index_of(bookie_id)].pid)
 
     @contextmanager
     def cut_off(self, bookie_id: str) -> Iterator[None]:

@@ -6,11 +6,9 @@ was done and told: nothing acknowledged is lost or altered, no ledger ends befor
 """
 
 import math
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,6 +23,7 @@ from tests.integration.support.our_client import poll
 from tests.integration.support.real_node import MetadataObserver, RealNode, RealTime
 from tests.integration.support.slow_link import SlowLink
 from tests.integration.support.small_disk import full, small_disk
+from tests.integration.support.stopped import stopped
 from tests.reactor_thread import run_in_reactor
 from tests.simulation.world.audit import audit
 from tests.simulation.world.history import History
@@ -71,15 +70,8 @@ class Bookie:
         yield
         self.cluster.restart(self.index)
 
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        pid = self._process.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
+    def stopped(self) -> AbstractContextManager[None]:
+        return stopped(self._process.pid)
 
     @contextmanager
     def far(self) -> Iterator[None]:

@@ -4,7 +4,6 @@ The clock is that of their processes only: ``support/stepped_clock`` takes the p
 """
 
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support import programs
 from tests.integration.support.our_client import poll
 from tests.integration.support.programs import Program
+from tests.integration.support.stopped import stopped
 
 HOUR_S = 3600
 STEPPED_CLOCK = Path(programs.__file__).parent / "stepped_clock"
@@ -119,12 +119,9 @@ def test_timers_come_whatever_the_clock_says(bookie: LocalBookie, clock: Stepped
         assert poll(lambda mark=mark: read_last_mark(Disk(), [current]) > mark), f"no mark after a step of {step} s"
     for step in (-HOUR_S, 0):
         assert client.line() == "ready"
-        os.kill(bookie.pid, signal.SIGSTOP)
-        try:
+        with stopped(bookie.pid):
             client.tell("read")
             assert client.line() == "asked"
             clock.step(step)
             assert client.line() == "RequestTimedOut"
-        finally:
-            os.kill(bookie.pid, signal.SIGCONT)
     client.tell("end")

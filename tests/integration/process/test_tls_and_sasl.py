@@ -1,8 +1,6 @@
 """Our client and our bookie with each other, over TLS and with passwords, in both protocol versions."""
 
-import os
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from tests.certificates import Authority
 from tests.cli.bktx_process import bktx
 from tests.integration.support.our_client import OurClient, append, make_driver, poll, read, wait_for
 from tests.integration.support.security import Secrets, fingerprint
+from tests.integration.support.stopped import stopped
 from tests.plain_auth import PlainClient
 
 PAYLOADS = [b"%d" % index * (index * 7 % 3000) for index in range(500)]
@@ -84,12 +83,8 @@ def test_another_bookie_takes_the_place_of_one_that_hangs_on_the_credentials(
     with OurClient(cluster.metadata_uri, protocol=protocol, auth=secrets.client_sasl, connect_timeout_s=1.0) as client:
         writer = client.create_ledger()
         (bookie_id,) = writer.metadata.last_fragment.ensemble
-        pid: Any = cluster.bookies[cluster.index_of(bookie_id)].pid
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with stopped(cluster.bookies[cluster.index_of(bookie_id)].pid):
             append(writer, [b"x"])
-        finally:
-            os.kill(pid, signal.SIGCONT)
         assert bookie_id not in writer.metadata.last_fragment.ensemble
 
 

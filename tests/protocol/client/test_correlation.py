@@ -46,13 +46,11 @@ def test_a_request_that_moved_up_expires_on_time() -> None:
     assert correlation.pop("b") == 3
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), max_size=60),
-    st.lists(st.integers(0, 21), max_size=5),
-    st.booleans(),
-)
-def test_what_expires_is_what_is_overdue(requests: list[tuple[int, int]], sweeps: list[int], in_order: bool) -> None:
-    """In a table with one time-out deadlines grow; in another they come in any order, and equal requests in order."""
+def filled(requests: list[tuple[int, int]], in_order: bool) -> tuple[Correlation, dict[int, tuple[int, int]]]:
+    """Add the requests, keys and deadlines; return the table, and the requests by number.
+
+    In a table with one time-out deadlines grow; in another they come in any order, and equal requests in order.
+    """
     if in_order:
         requests = sorted(requests, key=lambda request: request[1])
     else:
@@ -60,6 +58,16 @@ def test_what_expires_is_what_is_overdue(requests: list[tuple[int, int]], sweeps
     correlation, left = Correlation(one_timeout=in_order), dict(enumerate(requests))
     for number, (key, deadline) in left.items():
         correlation.add(key, number, deadline)
+    return correlation, left
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20)), max_size=60),
+    st.lists(st.integers(0, 21), max_size=5),
+    st.booleans(),
+)
+def test_what_expires_is_what_is_overdue(requests: list[tuple[int, int]], sweeps: list[int], in_order: bool) -> None:
+    correlation, left = filled(requests, in_order)
     for now in sorted(sweeps):
         overdue = [number for number, (_, deadline) in left.items() if deadline <= now]
         assert sorted(correlation.expire(now)) == overdue
@@ -78,13 +86,7 @@ def test_each_slow_request_is_told_once_and_goes_on_waiting(
     requests: list[tuple[int, int]], looks: list[tuple[int, int]], in_order: bool
 ) -> None:
     """Between the looks the first request of some key is answered."""
-    if in_order:
-        requests = sorted(requests, key=lambda request: request[1])
-    else:
-        requests = list(dict(requests).items())
-    correlation, left = Correlation(one_timeout=in_order), dict(enumerate(requests))
-    for number, (key, deadline) in left.items():
-        correlation.add(key, number, deadline)
+    correlation, left = filled(requests, in_order)
     told: list[int] = []
 
     def tell(number: int) -> int:
