@@ -3,7 +3,7 @@
 What takes time is shared by the tests of a file: servers of one release, a Spark session, the run of a whole role.
 So a unit of work is a file, or what of a file is about one release; all tests of Spark are one, for they share one
 session.  What takes longest begins first, and the short units of the integration tests before everything else; what is
-left fills the end.
+left fills the end.  The simulations, which only compute, begin while the servers of others are waited for.
 """
 
 import re
@@ -17,9 +17,11 @@ _FIRST = (
     _SPARK,
     "tests/integration/conformance/test_of_bookies.py",
     "tests/integration/metadata/test_blocking.py",
+    "tests/simulation/",
     "tests/integration/java/",
     "tests/integration/process/",
     "tests/integration/",
+    "tests/mutants/",
     "",
 )
 _RELEASE = re.compile(r"[\[-](\d+\.\d+\.\d+)[-\]]")

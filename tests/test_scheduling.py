@@ -34,6 +34,9 @@ def test_the_longest_unit_begins_before_every_other() -> None:
     """The tests of Spark are one unit of minutes: begun last, it would keep one worker busy while the others wait."""
     names = [
         "tests/a.py::1",
+        "tests/mutants/test_a.py::1",
+        "tests/integration/java/test_a.py::1",
+        "tests/simulation/test_a.py::1",
         "tests/integration/conformance/test_of_bookies.py::1",
         "tests/integration/spark/test_a.py::1",
     ]
