@@ -1,6 +1,5 @@
 """The parts of the simulated world do what the page says of them."""
 
-import errno
 from random import Random
 from typing import Any
 
@@ -12,15 +11,10 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.model import BookieServiceInfo, DigestType, Fragment, LedgerMetadata
-from tests.simulation.world.aim import Aim, Aiming
-from tests.simulation.world.disk import FaultyDisk
-from tests.simulation.world.fault import Fault
-from tests.simulation.world.history import LedgerHistory
+from bookkeeper_tx.model import BookieServiceInfo
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
-from tests.simulation.world.simulation import Simulation
 from tests.simulation.world.store_session import StoreSession
 from tests.simulation.world.timeline import Timeline
 
@@ -196,23 +190,14 @@ def test_an_answer_that_is_lost_was_done() -> None:
     assert server.next_ledger_id == 1
 
 
-def test_a_disk_that_is_read_only_can_be_read() -> None:
-    disk = FaultyDisk(1)
-    disk.make_directories("/data")
-    file = disk.create("/data/file")
-    file.write(b"abc", 0)
-    disk.read_only = True
-    assert disk.open("/data/file").read(3, 0) == b"abc"
-    for write in (
-        lambda: file.write(b"x", 0),
-        lambda: disk.create("/data/other"),
-        lambda: disk.open("/data/file", writable=True),
-        lambda: disk.remove("/data/file"),
-        lambda: disk.rename("/data/file", "/data/new"),
-    ):
-        with pytest.raises(OSError, match="Read-only") as refused:
-            write()
-        assert refused.value.errno == errno.EROFS
+def test_a_connection_that_breaks_after_some_bytes_brings_these(pair: _Pair) -> None:
+    for connection in pair.network.between(CLIENT, SERVER):
+        connection.cut_after = 3
+    transport: Any = pair.server.transport
+    transport.write(b"frame")
+    pair.timeline.run(2.0)
+    assert pair.client.received == b"fra"
+    assert pair.client.lost
 
 
 def test_a_client_that_is_refused_cannot_connect_until_that_is_over(pair: _Pair) -> None:
@@ -235,56 +220,6 @@ def test_what_is_late_between_two_hosts_is_late_in_that_direction_only(pair: _Pa
     pair.timeline.run(started_s + 5.0)
     assert pair.server.times[0] - started_s > 1.0
     assert pair.client.times[0] - started_s < 0.5
-
-
-def test_an_unmounted_disk_has_its_files_when_it_is_mounted_again() -> None:
-    disk = FaultyDisk(1)
-    disk.make_directories("/data")
-    file = disk.create("/data/file")
-    disk.unmount()
-    with pytest.raises(FileNotFoundError):
-        disk.open("/data/file")
-    with pytest.raises(FileNotFoundError):
-        disk.create("/data/other")
-    file.write(b"abc", 0)
-    disk.mount()
-    assert disk.open("/data/file").read(3, 0) == b"abc"
-
-
-def test_a_power_failure_ends_an_unmount() -> None:
-    disk = FaultyDisk(1)
-    disk.make_directories("/data")
-    disk.create("/data/file").sync()
-    disk.sync_directory("/data")
-    disk.unmount()
-    disk.crash()
-    disk.restart()
-    assert disk.paths() == ["/data/file"]
-
-
-def test_a_fault_that_is_aimed_waits_for_its_moment_at_the_same_ledger() -> None:
-    simulation = Simulation(1)
-    struck: list[Fault] = []
-    aiming = Aiming(simulation, struck.append)
-    prey, other = (_open_ledger(ledger_id, simulation.bookies[0].bookie_id) for ledger_id in (7, 8))
-    first, second = Aim("append", 2, 0.1, faithful=True), Aim("recovery", 1, 0.0, faithful=True)
-    aiming.wait(Fault(0.0, "kill", 3, 1.0, 1, first))
-    aiming.wait(Fault(0.0, "stop", 3, 1.0, 2, second))
-    aiming.happened("append", prey)
-    simulation.timeline.run(1.0)
-    assert struck == []
-    aiming.happened("append", prey)
-    aiming.happened("recovery", other)
-    simulation.timeline.run(2.0)
-    assert [(each.kind, each.ledger_id) for each in struck] == [("kill", 7)]
-    aiming.happened("recovery", prey)
-    simulation.timeline.run(3.0)
-    assert [(each.kind, each.ledger_id, each.target) for each in struck[1:]] == [("stop", 7, 0)]
-
-
-def _open_ledger(ledger_id: int, bookie_id: str) -> LedgerHistory:
-    metadata = LedgerMetadata(1, 1, 1, (Fragment(0, (bookie_id,)),), DigestType.CRC32C)
-    return LedgerHistory(ledger_id, {}, metadata=metadata)
 
 
 def test_what_comes_late_from_a_process_that_is_gone_does_not_end_the_next_one() -> None:

@@ -182,10 +182,10 @@ class End:
         connection = self.connection
         if connection.cut_after is not None and self is connection.client:
             data, connection.cut_after = data[: connection.cut_after], max(0, connection.cut_after - len(data))
-            if not connection.cut_after:
-                connection.break_now()
         self._received.append(data)
         self.machine.post(self._network.timeline.now, self._read)
+        if connection.cut_after == 0:
+            connection.break_now()  # once what came before is read
 
     def ending(self, reason: Exception) -> None:
         """Take notice that the other side has closed."""
