@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.simulation.world.fault import Fault
     from tests.simulation.world.simulation import Simulation
 
-MOMENTS = ("append", "append", "acknowledged", "new fragment", "recovery", "recovery", "closed")
+MOMENTS = ("append", "append", "acknowledged", "pause", "new fragment", "recovery", "recovery", "closed")
 """What faults wait for; each as often as it stands here."""
 
 DELAYS_S = (0.0, 0.000_5, 0.003, 0.02, 0.1, 0.5)
@@ -87,8 +87,12 @@ class Aiming:
         simulation, random = self._simulation, Random(fault.seed)
         targets = [each.bookie_id for each in simulation.bookies]
         fragments = ledger.metadata.fragments
-        ensemble = random.choice((fragments[-1], fragments[-1], random.choice(fragments))).ensemble
-        target = targets.index(random.choice(ensemble))
-        if fault.kind in ("killed client", "clock step", "late turn") and random.random() < 0.7:
-            target = ledger.writer if fault.kind == "killed client" else len(targets) + ledger.writer
+        if fault.is_placed:
+            ensemble = fragments[-1].ensemble
+            target = targets.index(ensemble[fault.target % len(ensemble)])
+        else:
+            ensemble = random.choice((fragments[-1], fragments[-1], random.choice(fragments))).ensemble
+            target = targets.index(random.choice(ensemble))
+            if fault.kind in ("killed client", "clock step", "late turn") and random.random() < 0.7:
+                target = ledger.writer if fault.kind == "killed client" else len(targets) + ledger.writer
         self._strike(evolve(fault, target=target, ledger_id=ledger.ledger_id))

@@ -19,11 +19,15 @@ from tests.simulation.world.threads import MachineThreads
 
 PORT = 3181
 
-DATA = "/data"
+JOURNAL, LEDGERS = "/journal", "/ledgers"
+"""Directories of two file systems."""
 
 RESTART_S = 1.0
 """After so long a bookie that ended by itself is started again, as a service manager does."""
 
+
+LITTLE_PAGE: Any = 0.05
+"""Less than a page of locations, which have few of them here: then one is in memory, and the others are read."""
 
 LITTLE_MEMORY = {
     "connection_requests_bytes_max": 20_000,
@@ -52,8 +56,8 @@ def config_of(address: str, random: Random) -> BookieConfig:
     """Return a configuration of which a short history rolls files, flushes and evicts."""
     return BookieConfig(
         metadata_uri="sqlite:///simulated",
-        journal_directory=DATA,
-        ledger_directory=DATA,
+        journal_directory=JOURNAL,
+        ledger_directory=LEDGERS,
         listen=address,
         port=PORT,
         journal_size_bytes_max=random.choice((4096, 65536)),
@@ -62,7 +66,7 @@ def config_of(address: str, random: Random) -> BookieConfig:
         write_cache_bytes_max=random.choice((6_000, 50_000)),
         read_cache_bytes_max=4000,
         entry_log_bytes_max=random.choice((6000, 100_000)),
-        index_pages_max=random.choice((1, 100)),
+        index_pages_max=random.choice((LITTLE_PAGE, 100)),
         open_index_files_max=random.choice((1, 4)),
         flush_interval_s=random.choice((0.2, 2.0)),
         disk_check_interval_s=random.choice((2.0, 10.0)),

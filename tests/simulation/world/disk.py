@@ -10,7 +10,21 @@ from tests.bookie.crashing_node import Node
 
 SECTOR = 512
 
-NameChange = tuple[str, dict[str, Node | None]]
+Tree = tuple[dict[str, Node], dict[str, Node], list[tuple[str, dict[str, Node | None]]], set[str], set[str]]
+"""The names of a disk, those that are durable, changes of names, directories, and those that are not durable."""
+
+
+def _part(tree: Tree, chosen: Callable[[str], bool]) -> Tree:
+    """Return what is at the paths that are chosen."""
+    names, durable, changes, directories, new = tree
+    parts = [(directory, {path: node for path, node in each.items() if chosen(path)}) for directory, each in changes]
+    return (
+        {path: node for path, node in names.items() if chosen(path)},
+        {path: node for path, node in durable.items() if chosen(path)},
+        [each for each in parts if each[1]],
+        set(filter(chosen, directories)),
+        set(filter(chosen, new)),
+    )
 
 
 class FaultyDisk(CrashingDisk):
@@ -22,31 +36,55 @@ class FaultyDisk(CrashingDisk):
         self.stalled_until = 0.0
         self.read_only = False
         self.on_crash: Callable[[], None] = lambda: None
-        self._unmounted: tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]] | None = None
-        """What was under the paths before it was unmounted."""
+        self._hidden: tuple[Tree, Callable[[str], bool]] | None = None
+        """What paths have led to that lead to nothing now, and which paths are forgotten that are made meanwhile."""
 
     def crash(self) -> None:
         self.mount()
         super().crash()
         self.on_crash()
 
-    def unmount(self) -> None:
-        """Let no path lead to what is stored; files that are open still do."""
-        if self._unmounted is None and not self.crashed:
-            self._unmounted = self._tree
-            self._tree = {}, {}, [], {os.sep}, set()
+    def unmount(self, directory: str = os.sep) -> None:
+        """Let no path lead to what is stored below a directory, which is empty then; files that are open still do.
+
+        What is made in their place is not seen any more after :meth:`mount`.
+        """
+        below = directory.rstrip(os.sep) + os.sep
+
+        def is_below(path: str) -> bool:
+            return path.startswith(below) and path != below
+
+        self._hide(is_below, is_below)
+
+    def move_away(self, suffix: str) -> None:
+        """Let no file have a name that ends in ``suffix``, until :meth:`mount`."""
+        self._hide(lambda path: path.endswith(suffix), lambda path: False)
+
+    def _hide(self, chosen: Callable[[str], bool], forgotten: Callable[[str], bool]) -> None:
+        if self._hidden is None and not self.crashed:
+            self._hidden = _part(self._tree, chosen), forgotten
+            self._tree = _part(self._tree, lambda path: not chosen(path))
 
     def mount(self) -> None:
-        """Bring all paths back."""
-        if self._unmounted is not None:
-            self._tree, self._unmounted = self._unmounted, None
+        """Bring all paths back, and make them durable, as who unmounts a file system or moves files does."""
+        if self._hidden is not None:
+            (names, durable, changes, directories, new), forgotten = self._hidden
+            made = _part(self._tree, lambda path: not forgotten(path))
+            self._hidden = None
+            self._tree = (
+                made[0] | names,
+                made[1] | durable | names,
+                changes + made[2],
+                made[3] | directories,
+                made[4] | new,
+            )
 
     @property
-    def _tree(self) -> tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]]:
+    def _tree(self) -> Tree:
         return self._names, self._durable_names, self._name_changes, self._directories, self._new_directories
 
     @_tree.setter
-    def _tree(self, tree: tuple[dict[str, Node], dict[str, Node], list[NameChange], set[str], set[str]]) -> None:
+    def _tree(self, tree: Tree) -> None:
         self._names, self._durable_names, self._name_changes, self._directories, self._new_directories = tree
 
     def process_ended(self) -> None:

@@ -1,8 +1,11 @@
 """What can be wrong with the disk of a bookie."""
 
+import os
 from random import Random
 from typing import TYPE_CHECKING
 
+from protocol_specs.disk.ledger_index import INDEX_SUFFIX
+from tests.simulation.world.bookie_node import JOURNAL, LEDGERS
 from tests.simulation.world.fault import Fault, fault
 
 if TYPE_CHECKING:
@@ -88,10 +91,23 @@ def misdirected_write(simulation: "Simulation", fault: Fault, random: Random) ->
 
 @fault(1)
 def vanished_directory(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """The file system of a bookie is unmounted under it, and mounted again later."""
+    """A file system of a bookie is unmounted under it, or all, and mounted again later."""
     disk = simulation.bookie(fault).disk
-    disk.unmount()
+    disk.unmount(random.choice((LEDGERS, JOURNAL, os.sep)))
     simulation.ends(fault, disk.mount)
+
+
+@fault(1)
+def vanished_index(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """The index files of a bookie are moved away while it runs, and back later: before it is started again.
+
+    A bookie that starts without them cannot know that it ever had them.
+    """
+    node = simulation.bookie(fault)
+    if node.is_up:
+        node.disk.move_away(INDEX_SUFFIX)
+        node.machine.on_killed.append(node.disk.mount)
+        simulation.ends(fault, node.disk.mount)
 
 
 @fault(1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import frozen
 
@@ -10,6 +10,10 @@ from tests.simulation.world.aim import Aim
 
 if TYPE_CHECKING:
     from tests.simulation.world.simulation import Simulation
+
+
+Party: TypeAlias = Literal["writer", "other"]
+"""A client: that which writes a ledger, or another one."""
 
 
 @frozen
@@ -27,6 +31,12 @@ class Fault:
     """What it waits for from then on, if it is aimed at a ledger."""
     ledger_id: int | None = None
     """That ledger, once it is known."""
+    is_placed: bool = False
+    """Whether ``target`` is the number of a place in the last ensemble of that ledger."""
+    party: Party | None = None
+    """At which client of that ledger it strikes, if that is not to be drawn."""
+    by_s: float | None = None
+    """How late something is, or by how much a clock is set, if that is not to be drawn."""
 
     def __str__(self) -> str:
         which = "" if self.ledger_id is None else f", {self.aim} of ledger {self.ledger_id}"

@@ -38,6 +38,5 @@ def draw(random: Random, count: int, end_s: float, temperament: Temperament) -> 
         else:
             drawn.append(Fault(at_s, kind, target, lasts_s, seed))
     if random.random() < temperament.plotted:
-        for kind, aim, lasts_s in draw_plot(random):
-            drawn.append(Fault(together_s, kind, random.randrange(1000), lasts_s, random.getrandbits(32), aim))
+        drawn += draw_plot(random, together_s)
     return sorted(drawn, key=lambda each: each.at_s)

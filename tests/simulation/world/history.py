@@ -97,6 +97,10 @@ class LedgerHistory:
         starts = [fragment.first_entry_id for fragment in metadata.fragments]
         if starts != sorted(set(starts)) or starts[0] != 0:
             raise Violation(f"ledger {self.ledger_id} has fragments that start at {starts}")
+        begins, confirmed = starts[-1], max(self.acknowledged, self.confirmed)
+        is_new = metadata.fragments != before.fragments
+        if metadata.state is LedgerState.OPEN and is_new and begins <= confirmed:
+            raise Violation(f"ledger {self.ledger_id} has new bookies from {begins} on, and {confirmed} was confirmed")
         if metadata.state is LedgerState.CLOSED:
             self._check_length(metadata)
         self._check_end()

@@ -75,14 +75,24 @@ def refused_client(simulation: "Simulation", fault: Fault, random: Random) -> No
     simulation.ends(fault, lambda: network.refused.discard((client, bookie)))
 
 
-@fault(1)
-def slow_client(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """What one client sends to a bookie, or is sent by it, is late; others do not notice."""
-    network, bookie = simulation.network, simulation.bookie(fault).machine.address
+@fault(0.5)
+def late_requests(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """What one client sends to a bookie is late; others do not notice."""
     client = simulation.client_of(fault, random).node.machine.address
-    for way in random.choice((((client, bookie),), ((bookie, client),), ((client, bookie), (bookie, client)))):
-        network.late[way] = random.choice((0.01, 0.1, 1.0))
-        simulation.ends(fault, lambda way=way: network.late.pop(way, None))  # type: ignore[misc]
+    _be_late(simulation, fault, random, client, simulation.bookie(fault).machine.address)
+
+
+@fault(0.5)
+def late_answers(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """What a bookie sends to one client is late; others do not notice."""
+    client = simulation.client_of(fault, random).node.machine.address
+    _be_late(simulation, fault, random, simulation.bookie(fault).machine.address, client)
+
+
+def _be_late(simulation: "Simulation", fault: Fault, random: Random, source: str, target: str) -> None:
+    late = simulation.network.late
+    late[source, target] = random.choice((0.01, 0.1, 1.0)) if fault.by_s is None else fault.by_s
+    simulation.ends(fault, lambda: late.pop((source, target), None))
 
 
 @fault(1)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @fault(1)
 def clock_step(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    simulation.machine(fault).step_clock(random.choice((-3600.0, -10.0, -1.0, 1.0, 10.0, 3600.0)))
+    by_s = random.choice((-3600.0, -10.0, -1.0, 1.0, 10.0, 3600.0)) if fault.by_s is None else fault.by_s
+    simulation.machine(fault).step_clock(by_s)
 
 
 @fault(1)
@@ -56,7 +57,7 @@ def stop(simulation: "Simulation", fault: Fault, random: Random) -> None:
 @fault(3)
 def takeover(simulation: "Simulation", fault: Fault, random: Random) -> None:
     """Clients recover a ledger that is written, one or several of them at nearly the same time."""
-    for client in random.sample(simulation.clients, random.choice((1, 1, len(simulation.clients)))):
+    for client in simulation.clients_of(fault, random, random.choice((1, 1, len(simulation.clients)))):
         delay_s = random.choice((0.0, 0.001, 0.01, 0.1, 1.0))
         simulation.timeline.after(delay_s, client.take_over, fault.ledger_id, random.random())
 

@@ -146,16 +146,20 @@ class Simulation:
 
     def client_of(self, fault: Fault, random: Random) -> Workload:
         """Return the client that writes the ledger at which a fault is aimed, mostly; any if there is none."""
-        if fault.ledger_id is not None and random.random() < 0.8:
-            return self.clients[self.history.of(fault.ledger_id).writer]
+        if fault.ledger_id is not None and (fault.party is not None or random.random() < 0.8):
+            writer = self.history.of(fault.ledger_id).writer
+            return self.clients[writer if fault.party != "other" else (writer + 1) % len(self.clients)]
         return random.choice(self.clients)
+
+    def clients_of(self, fault: Fault, random: Random, count: int) -> list[Workload]:
+        """Return that which a fault has chosen, else ``count`` clients."""
+        return random.sample(self.clients, count) if fault.party is None else [self.client_of(fault, random)]
 
     def connections(self, fault: Fault, random: Random) -> list[Connection]:
         """Return connections of a bookie: those of one client, or all."""
         bookie = self.bookie(fault).machine.address
-        clients = [client.node.machine.address for client in self.clients]
-        chosen = random.sample(clients, random.choice((1, len(clients))))
-        return [each for client in chosen for each in self.network.between(bookie, client)]
+        chosen = self.clients_of(fault, random, random.choice((1, len(self.clients))))
+        return [each for client in chosen for each in self.network.between(bookie, client.node.machine.address)]
 
     def ends(self, fault: Fault, end: Callable[[], object]) -> None:
         """Have ``end`` called when the fault is over, at the latest when all are."""
@@ -246,17 +250,28 @@ class Simulation:
             raise Stuck(f"{PROGRESS_S:.0f} s were not enough to look at all ledgers")
         if found[0] is not None:
             raise found[0]
+        if not self._pass(self.timeline.now + PROGRESS_S, lambda: not self._not_writable()):
+            raise Stuck(f"{PROGRESS_S:.0f} s were not enough for these to be writable again: {self._not_writable()}")
 
-    def _pass(self, end_s: float, until: Callable[[], bool] = lambda: False) -> bool:
+    def _not_writable(self) -> list[str]:
+        """Return the bookies that nobody may choose for a new ledger, though nothing is wrong with their disks."""
+        writable = {each for each, registered in self.server.bookies.items() if not registered.read_only}
+        whole = {each.bookie_id for each in self.bookies if each.bookie_id != self.history.damaged}
+        return sorted(whole - writable)
+
+    def _pass(self, end_s: float, until: Callable[[], bool] | None = None) -> bool:
         """Let time pass; return whether ``until()`` has come."""
-        self.timeline.run(
-            end_s, lambda: until() or self.history.violation is not None or self.timeline.steps > STEPS_MAX
-        )
+        history, timeline = self.history, self.timeline
+
+        def over() -> bool:  # asked at each step
+            return history.violation is not None or timeline.steps > STEPS_MAX
+
+        timeline.run(end_s, over if until is None else lambda: until() or over())
         if self.history.violation is not None:
             raise self.history.violation
         if self.timeline.steps > STEPS_MAX:
             raise Stuck("there is no end")
-        return until()
+        return until is not None and until()
 
     def _logged(self, event: Any) -> None:
         self.history.surprised(event)

@@ -34,6 +34,9 @@ from tests.simulation.world.timeline import Timeline
 DIGESTS = (DigestType.CRC32C, DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
 SIZES = (0, 10, 100, 3000)
 
+LONG_PAUSE_S = 1.0
+"""For so long a writer does nothing, at least, where that is a moment for faults: what was appended is flushed."""
+
 ALWAYS = LedgerFenced | LedgerClosed | NoSuchLedger | TooManyOutstandingAdds
 """Errors that clients make each other, or themselves, though nothing goes wrong."""
 
@@ -122,7 +125,10 @@ class Workload:
                 last = await self._tried("publish", ledger, writer.write_last_add_confirmed)
                 if last is not None:
                     ledger.confirm(last)
-            if not await self._sleep(random.choice((0, 0, 0, 0.05, 1.0, 3.0))):
+            pause_s = random.choice((0, 0, 0, 0.05, 1.0, 3.0))
+            if pause_s >= LONG_PAUSE_S:
+                self.history.happened("pause", ledger)
+            if not await self._sleep(pause_s):
                 break
         if random.random() < 0.7:
             await self._tried("close", ledger, writer.close)

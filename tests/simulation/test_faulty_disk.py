@@ -1,0 +1,93 @@
+"""The disk of the simulated world: what its faults take away comes back."""
+
+import errno
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation.world.disk import FaultyDisk
+
+
+def test_a_disk_that_is_read_only_can_be_read() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    file = disk.create("/data/file")
+    file.write(b"abc", 0)
+    disk.read_only = True
+    assert disk.open("/data/file").read(3, 0) == b"abc"
+    for write in (
+        lambda: file.write(b"x", 0),
+        lambda: disk.create("/data/other"),
+        lambda: disk.open("/data/file", writable=True),
+        lambda: disk.remove("/data/file"),
+        lambda: disk.rename("/data/file", "/data/new"),
+    ):
+        with pytest.raises(OSError, match="Read-only") as refused:
+            write()
+        assert refused.value.errno == errno.EROFS
+
+
+def test_an_unmounted_disk_has_its_files_when_it_is_mounted_again() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    file = disk.create("/data/file")
+    disk.unmount()
+    with pytest.raises(FileNotFoundError):
+        disk.open("/data/file")
+    with pytest.raises(FileNotFoundError):
+        disk.create("/data/other")
+    file.write(b"abc", 0)
+    disk.mount()
+    assert disk.open("/data/file").read(3, 0) == b"abc"
+
+
+def test_a_power_failure_ends_an_unmount() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/data")
+    disk.create("/data/file").sync()
+    disk.sync_directory("/data")
+    disk.unmount()
+    disk.crash()
+    disk.restart()
+    assert disk.paths() == ["/data/file"]
+
+
+@pytest.mark.parametrize(
+    ("lose", "lost", "kept"),
+    [
+        (lambda disk: disk.unmount("/ledgers"), "/ledgers/1.idx", "/journal/1.txn"),
+        (lambda disk: disk.move_away(".idx"), "/ledgers/1.idx", "/ledgers/0.log"),
+    ],
+    ids=["one file system", "index files"],
+)
+def test_what_is_gone_comes_back_and_the_rest_stays(lose: Callable[[FaultyDisk], None], lost: str, kept: str) -> None:
+    disk = FaultyDisk(1)
+    for directory, name in (("/ledgers", "1.idx"), ("/ledgers", "0.log"), ("/journal", "1.txn")):
+        disk.make_directories(directory)
+        disk.create(f"{directory}/{name}")
+    before = sorted(disk.paths())
+    lose(disk)
+    assert not disk.exists(lost)
+    assert disk.exists(kept)
+    assert disk.exists("/ledgers")
+    disk.mount()
+    assert sorted(disk.paths()) == before
+
+
+def test_what_is_made_where_nothing_is_mounted_is_not_seen_later() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    disk.unmount("/ledgers")
+    disk.create("/ledgers/other")
+    disk.mount()
+    assert not disk.exists("/ledgers/other")
+
+
+def test_an_index_that_is_made_while_others_are_away_stays() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    disk.create("/ledgers/1.idx")
+    disk.move_away(".idx")
+    disk.create("/ledgers/2.idx")
+    disk.mount()
+    assert sorted(disk.paths()) == ["/ledgers/1.idx", "/ledgers/2.idx"]
