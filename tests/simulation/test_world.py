@@ -240,3 +240,15 @@ def test_what_comes_late_from_a_process_that_is_gone_does_not_end_the_next_one()
     StoreSession(machine, server).register_bookie("b", info)
     timeline.run(5.0)
     assert "b" in server.bookies
+
+
+def test_who_is_gone_is_not_registered_by_what_comes_late() -> None:
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    server = MetadataServer(Random(1), session_s=0.3)
+    machine.begin(None)
+    server.away_until = 3.0
+    StoreSession(machine, server).register_bookie("b", BookieServiceInfo(SERVER, 3181))
+    machine.kill()
+    timeline.run(5.0)
+    assert "b" not in server.bookies

@@ -38,6 +38,8 @@ class StoreSession:
         self._server = server
         self._life = machine.life
         self._wanted: dict[BookieId, tuple[BookieServiceInfo, bool, Any]] = {}
+        self._expired = False
+        """Whether its process was gone for so long that the store takes nothing more from it."""
         machine.on_killed.append(self._killed)
 
     @property
@@ -186,6 +188,8 @@ class StoreSession:
             again.addErrback(lambda failure: self._machine.post(self._machine.timeline.now + 1, self._register_again))
 
     def _register_wanted(self, bookie_id: BookieId) -> None:
+        if self._expired:
+            return  # a store refuses what comes late from a session that has expired
         self._require_free(bookie_id)
         if bookie_id in self._wanted:
             info, read_only, _ = self._wanted[bookie_id]
@@ -200,7 +204,11 @@ class StoreSession:
             raise BookieIdInUse(f"bookie {bookie_id} is registered by another process")
 
     def _killed(self) -> None:
-        self._machine.timeline.after(self._server.session_s, self._server.expire, self)
+        self._machine.timeline.after(self._server.session_s, self._expire)
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._server.expire(self)
 
     # -----------------------------------------------------------------------------------------------------------------
 
