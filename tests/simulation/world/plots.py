@@ -48,8 +48,8 @@ PLOTS: tuple[tuple[Step, ...], ...] = (
     (Step("takeover", "append"), Step("late requests", "append")),
     (Step("takeover", "append"), Step("takeover", "recovery"), Step("partition", "append")),
     # The same: an entry lies on all bookies but one, which does not hear of the fence.  It says that it has no such
-    # entry before the others say that they have it, gets it later, and acknowledges it.  After a connection that was refused a
-    # client rests for half a second (``reconnect_delay_s``): so long the others have to be silent.
+    # entry before the others say that they have it, gets it later, and acknowledges it.  After a connection that was
+    # refused a client rests for half a second (``reconnect_delay_s``): so long the others have to be silent.
     (
         Step("late requests", "append", place=1, party="writer", number=1, delay_s=0.0, lasts_s=8.0, by_s=1.0),
         Step("takeover", "append", party="other", number=2, delay_s=0.003),
