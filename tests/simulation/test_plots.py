@@ -88,3 +88,10 @@ def test_new_bookies_begin_behind_what_was_acknowledged() -> None:
     LedgerHistory(7, {}, payloads=[b""] * 3, acknowledged=1, metadata=metadata).written(
         evolve(metadata.with_fragment(Fragment(1, ("c",))), state=LedgerState.IN_RECOVERY)
     )
+
+
+def test_what_has_no_digest_may_be_damaged_though_the_ledger_is_deleted() -> None:
+    ledger = LedgerHistory(7, {"damage": 1}, payloads=[b"a"], delete_asked=True)
+    ledger.written(LedgerMetadata(1, 1, 1, (Fragment(0, ("a",)),), DigestType.DUMMY))
+    ledger.written(None)
+    ledger.read(0, b"other", 0)

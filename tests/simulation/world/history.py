@@ -35,6 +35,8 @@ class LedgerHistory:
     """Whether only what was forced must be kept."""
     delete_asked: bool = False
     metadata: LedgerMetadata | None = None
+    unprotected: bool = False
+    """Whether its entries have no digest; also once it is deleted, since somebody may still read it."""
     writer: int = 0
     """The number of the client that writes it."""
     happened: Callable[[str, "LedgerHistory"], None] = lambda moment, ledger: None
@@ -73,8 +75,7 @@ class LedgerHistory:
         """Take notice that an entry was read by a reader that may read up to ``end``."""
         if not 0 <= entry_id <= end:
             raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read, past the end {end}")
-        unprotected = self.metadata is not None and self.metadata.digest_type is DigestType.DUMMY
-        if unprotected and self.counts.get("damage"):
+        if self.unprotected and self.counts.get("damage"):
             return
         if entry_id >= len(self.payloads) or payload != self.payloads[entry_id]:
             raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read with other bytes: {payload[:40]!r}")
@@ -86,6 +87,7 @@ class LedgerHistory:
             if not self.delete_asked:
                 raise Violation(f"ledger {self.ledger_id} was deleted, and nobody has asked for that")
             return
+        self.unprotected = metadata.digest_type is DigestType.DUMMY
         if before is None:
             return
         if before.state is LedgerState.CLOSED:
