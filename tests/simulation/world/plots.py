@@ -48,14 +48,13 @@ PLOTS: tuple[tuple[Step, ...], ...] = (
     (Step("takeover", "append"), Step("late requests", "append")),
     (Step("takeover", "append"), Step("takeover", "recovery"), Step("partition", "append")),
     # The same: an entry lies on all bookies but one, which does not hear of the fence.  It says that it has no such
-    # entry before the others say that they have it, gets it later, and acknowledges it.  After a connection that was
-    # refused a client rests for half a second (``reconnect_delay_s``): so long the others have to be silent.
+    # entry before the others say that they have it, gets it later, and acknowledges it.
     (
-        Step("late requests", "append", place=1, party="writer", number=1, delay_s=0.0, lasts_s=8.0, by_s=1.0),
+        Step("late requests", "append", place=1, party="writer", number=1, delay_s=0.0, lasts_s=8.0, by_s=0.4),
         Step("takeover", "append", party="other", number=2, delay_s=0.003),
         Step("refused client", "recovery", place=1, party="other", number=1, delay_s=0.0, lasts_s=0.05),
-        Step("late answers", "recovery", place=0, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.7),
-        Step("late answers", "recovery", place=2, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.7),
+        Step("late answers", "recovery", place=0, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.1),
+        Step("late answers", "recovery", place=2, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.1),
     ),
     # A recovery that ends in the middle, and another one that sees other bookies.
     (
