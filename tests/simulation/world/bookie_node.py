@@ -110,6 +110,11 @@ class BookieNode:
     def is_up(self) -> bool:
         return self.machine.reactor is not None
 
+    @property
+    def has_served(self) -> bool:
+        """Whether the process that is up has come to serve clients."""
+        return self.is_up and self.service is not None and self.service.address is not None
+
     def start(self) -> None:
         """Start the process, unless it runs."""
         if self.is_up or self.stays_down:

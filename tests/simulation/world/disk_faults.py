@@ -99,12 +99,12 @@ def vanished_directory(simulation: "Simulation", fault: Fault, random: Random) -
 
 @fault(1)
 def vanished_index(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """The index files of a bookie are moved away while it runs, and back later: before it is started again.
+    """The index files of a bookie are moved away while it serves, and back later: before it is started again.
 
     A bookie that starts without them cannot know that it ever had them.
     """
     node = simulation.bookie(fault)
-    if node.is_up:
+    if node.has_served:
         node.disk.move_away(INDEX_SUFFIX)
         node.machine.on_killed.append(node.disk.mount)
         simulation.ends(fault, node.disk.mount)
