@@ -99,6 +99,10 @@ class BookieConfig:
     """Name of the bookie; default ``advertise:port``."""
     read_only: bool = False
     """Serve reads only (``forceReadOnlyBookie``)."""
+    read_only_mode_enabled: bool = True
+    """Serve reads only while disks are full or cannot be written; else the bookie ends (``readOnlyModeEnabled``)."""
+    status_kept: bool = False
+    """Keep over a restart that an operator has made the bookie read-only (``persistBookieStatusEnabled``)."""
     frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
     """Largest frame in bytes, its length word included (``nettyMaxFrameSizeBytes``)."""
     batch_read_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(0))
@@ -196,6 +200,8 @@ class BookieConfig:
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:
             raise InvalidConfig(f"port {self.port} is not a TCP port: give one from 0 to 65535")
+        if self.read_only and not self.read_only_mode_enabled:
+            raise InvalidConfig("forceReadOnlyBookie needs the read-only mode: leave out readOnlyModeEnabled=false")
         if (self.disk_usage_low_water or 0) > self.disk_usage_threshold:
             raise InvalidConfig(
                 f"a full disk ({self.disk_usage_threshold}) would be written again at once "

@@ -12,7 +12,7 @@ import construct
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from protocol_specs.disk import cookie
+from protocol_specs.disk import bookie_status, cookie
 from protocol_specs.metadata import formats_pb2
 from protocol_specs.wire import v3_pb2
 
@@ -52,6 +52,8 @@ def all_of_them() -> list[Declaration]:
             if not module.ispkg and not module.name.endswith("_pb2"):
                 found += _constructs(f"{room}/{module.name}")
     found.append(Declaration("disk/cookie", cookie.FIELDS, "The cookie: the owner of a directory, as lines of text"))
+    status = "Whether a bookie was read-only, as a line of text"
+    found.append(Declaration("disk/bookie_status", bookie_status.FIELDS, status))
     for file, module_of_messages in MESSAGES.items():
         found += _messages(file, module_of_messages)
     return found

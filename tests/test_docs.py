@@ -24,7 +24,7 @@ from bookkeeper_tx.errors import error_of
 from bookkeeper_tx.metadata.ledger_record import serialization
 from bookkeeper_tx.model import DigestType
 from protocol_specs import codecs
-from protocol_specs.disk import cookie
+from protocol_specs.disk import bookie_status, cookie
 from protocol_specs.readable import direction
 from protocol_specs.readable.shown import Frame
 from protocol_specs.readable.stream import Stream
@@ -106,6 +106,8 @@ def _rebuilt(spec: str, data: bytes) -> bytes:
     """Parse ``data`` as ``spec`` says and build it again from the values."""
     if spec == "disk/cookie":
         return cookie.build(*cookie.parse(data))
+    if spec == "disk/bookie_status":
+        return bookie_status.build(bookie_status.parse(data))
     if spec == "metadata/ledger":
         return serialization.serialize(serialization.parse(data, 0))
     if spec in ("wire/v3.Request", "wire/v3.Response"):

@@ -1,5 +1,6 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -14,16 +15,21 @@ from bookkeeper_tx.bookie.disk_check import DiskCheck
 from bookkeeper_tx.bookie.journal import files, replay
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
 from bookkeeper_tx.bookie.space import Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.errors import LocalError, RefusedToStart
 from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
+
+
+class MayNotBeReadOnly(LocalError):
+    """The bookie would have to be read-only, which its configuration does not allow."""
 
 
 @frozen
@@ -62,7 +68,9 @@ class Bookie:
         read_only: bool = False,
         **journal_arguments: Any,
     ) -> None:
-        self.availability = Availability(config.read_only)
+        self.availability = Availability(config.read_only, config.read_only_mode_enabled)
+        self._config = config
+        self._on_fatal = on_fatal
         self._disk = disk
         self._journal_directory = journal_directory
         self._ledger_directory = ledger_directory
@@ -91,6 +99,10 @@ class Bookie:
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
+        clock = journal_arguments.get("clock", time.time)
+        self._kept_status = KeptStatus(
+            disk, [ledger_directory], self.availability, workers.read, clock, config.status_kept and not read_only
+        )
         self._read_only = read_only
         self._marked: LogMark | None = None
         """The mark that the start has found, made durable."""
@@ -112,11 +124,17 @@ class Bookie:
         else:
             await self._journal.start(replayed)
             self._sync_thread.start(self._marked)
+        if self._config.status_kept:
+            await self._kept_status.restore()
         await self._disk_check.start()
+        self._check_mode(RefusedToStart)
+        self.availability.reasons_changed = self._reasons_changed
+        self._kept_status.keep()
         self._started = True
 
     async def stop(self) -> None:
         """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served."""
+        self.availability.reasons_changed = lambda: None
         if self._started:
             self._disk_check.stop()
             await self._journal.stop()
@@ -188,6 +206,19 @@ class Bookie:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
             self._sync_thread.remove_journals()
         self.dispatch.look_again()
+
+    def _reasons_changed(self) -> None:
+        self._kept_status.keep()
+        try:
+            self._check_mode(MayNotBeReadOnly)
+        except MayNotBeReadOnly as error:
+            self._on_fatal(error)
+
+    def _check_mode(self, refusal: type[LocalError]) -> None:
+        """Raise ``refusal`` if the bookie is read-only, and may not be."""
+        if self.availability.read_only and not self._config.read_only_mode_enabled:
+            why = "; ".join(sorted(reason.value for reason in self.availability.reasons))
+            raise refusal(f"the bookie would be read-only, but readOnlyModeEnabled is false: {why}")
 
     def _write_mark(self, mark: LogMark) -> None:
         self._check_directories()  # what was flushed may be elsewhere, and the journal must stay then

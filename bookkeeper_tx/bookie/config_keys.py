@@ -12,6 +12,8 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "bookieId": ("bookie_id", "text"),
     "advertisedAddress": ("advertise", "text"),
     "forceReadOnlyBookie": ("read_only", "boolean"),
+    "readOnlyModeEnabled": ("read_only_mode_enabled", "boolean"),
+    "persistBookieStatusEnabled": ("status_kept", "boolean"),
     "nettyMaxFrameSizeBytes": ("frame_size_max", "frame size"),
     "maxBatchReadSize": ("batch_read_size_max", "count"),
     "journalMaxSizeMB": ("journal_size_bytes_max", "mebibytes"),
@@ -98,7 +100,6 @@ INERT: Final[dict[str, tuple[str, ...]]] = {
     "enableLocalTransport": ("false",),
     "disableServerSocketBind": ("false",),
     "pageSize": ("8192",),
-    "persistBookieStatusEnabled": ("false",),
     "sortedLedgerStorageEnabled": ("true", "false"),
 }
 """Keys that are not implemented, and the values that need no warning because they ask for our behaviour."""
@@ -233,7 +234,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "openLedgerRereplicationGracePeriod",
         "preserveMdcForTaskExecution",
         "readBufferSizeBytes",
-        "readOnlyModeEnabled",
         "readOnlyModeOnAnyDiskFullEnabled",
         "readWorkerThreadsThrottlingEnabled",
         "repairedPlacementPolicyNotAdheringBookieEnabled",

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError, Message
 
 from protocol_specs import codecs
 from protocol_specs.codecs import Codec, Malformed, UnsupportedForm
-from protocol_specs.disk import cookie
+from protocol_specs.disk import bookie_status, cookie
 from protocol_specs.entry.digest import CRC32, CRC32C, DIGESTS, compute, master_key
 from protocol_specs.forms import LengthFirst
 from protocol_specs.metadata import formats_pb2, layout, ledger
@@ -221,6 +221,15 @@ def _cookie(case: Case) -> list[str]:
     return wrong + ([] if read == case.fields else [f"it reads {read}"])
 
 
+def _bookie_status(case: Case) -> list[str]:
+    status = bookie_status.parse(case.data)
+    wrong = [] if bookie_status.build(status) == case.data else ["it is built otherwise"]
+    mode = bookie_status.READ_ONLY if status.read_only else bookie_status.READ_WRITE
+    values = (bookie_status.LAYOUT_VERSION, mode, status.updated_at_ms, status.manual)
+    read = dict(zip(bookie_status.FIELDS, values, strict=True))
+    return wrong + ([] if read == case.fields else [f"it reads {read}"])
+
+
 def _layout(case: Case) -> list[str]:
     parts = layout.LAYOUT_RECORD.parse(case.data)
     read = {name: parts[name].decode() for name in case.fields}
@@ -270,6 +279,7 @@ def _ledger_fields(message: Any) -> dict[str, Any]:
 
 _SPECIAL: dict[str, Callable[[Case], list[str]]] = {
     "disk/cookie": _cookie,
+    "disk/bookie_status": _bookie_status,
     "metadata/layout.LAYOUT_RECORD": _layout,
     "metadata/layout.INSTANCE_ID_RECORD": lambda case: _is(case.fields["instance_id"].encode("ascii"), case),
     "metadata/ledger.RECORD": _ledger_record,

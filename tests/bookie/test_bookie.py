@@ -9,7 +9,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.bookie import Bookie, Workers
+from bookkeeper_tx.bookie.bookie import Bookie, MayNotBeReadOnly, Workers
 from bookkeeper_tx.bookie.directories import DirectoryLost
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
@@ -354,3 +354,27 @@ def test_a_read_only_start_replays_as_much_as_memory_takes(disk: CrashingDisk) -
     with pytest.raises(RefusedToStart, match=r"the file system is read-only\. It has .* bytes: mount it for writing"):
         Started(disk, read_only=True, write_cache_bytes_max=5000)
     assert journals(disk) == 4
+
+
+def test_an_operator_makes_a_bookie_read_only_over_restarts(disk: CrashingDisk) -> None:
+    bookie = Started(disk, status_kept=True)
+    bookie.bookie.availability.set_manual(True)
+    disk.restart()
+    bookie = Started(disk, status_kept=True)
+    bookie.clock.advance(10)
+    assert bookie.add(3)[8:12] == EREADONLY
+    assert Started(disk).add(3)[8:12] == bytes(4)
+    bookie.bookie.availability.set_manual(False)
+    disk.restart()
+    assert Started(disk, status_kept=True).add(4)[8:12] == bytes(4)
+
+
+def test_a_bookie_that_may_not_be_read_only_ends(disk: CrashingDisk) -> None:
+    errors = list[BaseException]()
+    bookie = Started(disk, errors.append, read_only_mode_enabled=False)
+    assert not errors
+    disk.capacity = DISK_SIZE // 25
+    bookie.clock.advance(10)
+    assert [type(error) for error in errors] == [MayNotBeReadOnly]
+    with pytest.raises(RefusedToStart, match="readOnlyModeEnabled is false: a ledger disk is full"):
+        Started(disk, read_only_mode_enabled=False)
