@@ -5,7 +5,7 @@ Java's ``bk_server.conf`` keys are mapped to :class:`BookieConfig` in ``bookie/c
 
 from enum import Enum
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from attrs.validators import ge, gt, in_, le, optional
 
 from bookkeeper_tx.errors import InvalidConfig
@@ -136,8 +136,20 @@ class BookieConfig:
     disk_usage_low_water: float | None = field(default=None, validator=optional([gt(0), le(1)]))
     """Part of the ledger disk, at most ``disk_usage_threshold``, which is the default; a full disk is written again
     when no more is used (``diskUsageLwmThreshold``)."""
-    high_priority_free_bytes_min: int = field(default=128 * MIB, validator=ge(0))
-    """With no more room on a full ledger disk adds of high priority, of recovery, are refused as well
+    read_only_on_any_disk_full: bool = True
+    """Whether one full ledger disk makes the bookie read-only; else only all of them
+    (``readOnlyModeOnAnyDiskFullEnabled``, true since Java 4.18)."""
+    entry_log_free_bytes_min: int = field(
+        default=Factory(lambda self: self.entry_log_bytes_max, takes_self=True), validator=ge(0)
+    )
+    """On a full ledger disk compaction begins an entry log only with more room; default: one entry log
+    (``minUsableSizeForEntryLogCreation``)."""
+    index_file_free_bytes_min: int = field(default=100 * MIB, validator=ge(0))
+    """On a full ledger disk index files are made only with more room (``minUsableSizeForIndexFileCreation``)."""
+    high_priority_free_bytes_min: int = field(
+        default=Factory(lambda self: self.entry_log_free_bytes_min, takes_self=True), validator=ge(0)
+    )
+    """With no more room on full ledger disks adds of high priority, of recovery, are refused as well
     (``minUsableSizeForHighPriorityWrites``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""

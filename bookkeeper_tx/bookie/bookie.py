@@ -17,7 +17,7 @@ from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
-from bookkeeper_tx.bookie.space import Space
+from bookkeeper_tx.bookie.space import LedgerDisks, Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.sync_thread import SyncThread
@@ -95,7 +95,8 @@ class Bookie:
         self._storage.on_flush_failed_changed = self._failures_changed
         self._journal.on_failing_changed = self._failures_changed
         self._check_directories = check_directories
-        self._ledger_space, self._journal_space = Space(config), Space(config)
+        self.ledger_disks = LedgerDisks(disk, [ledger_directory], config)
+        self._journal_space = Space(config)
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
@@ -192,15 +193,13 @@ class Bookie:
     def _look(self) -> None:
         """Look whether the directories are ours, and how full their disks are."""
         self._check_directories()
-        for space, path in (
-            (self._ledger_space, self._ledger_directory),
-            (self._journal_space, self._journal_directory),
-        ):
-            space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
+        self.ledger_disks.look()
+        path = self._journal_directory
+        self._journal_space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
 
     def _looked(self) -> None:
-        self.availability.note(Reason.DISK_FULL, self._ledger_space.full)
-        self.availability.note(Reason.RESERVE_USED, self._ledger_space.reserve_used)
+        self.availability.note(Reason.DISK_FULL, self.ledger_disks.read_only)
+        self.availability.note(Reason.RESERVE_USED, self.ledger_disks.reserve_used)
         was_short, self._journal.short_of_space = self._journal.short_of_space, self._journal_space.short
         if self._journal_space.short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")

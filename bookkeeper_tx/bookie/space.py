@@ -1,6 +1,16 @@
-"""The space of a disk: whether it is full, and whether what is kept for recovery is left (Java's rules)."""
+"""The space of the disks: which are full, whether the bookie takes adds then, and what may use the rest (Java's rules).
 
+A full disk keeps a reserve, for what makes room or ends recoveries: adds of high priority, logs of compaction, indexes.
+"""
+
+from collections.abc import Sequence
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.config import BookieConfig
+
+log = Logger()
 
 
 class Space:
@@ -8,18 +18,79 @@ class Space:
 
     def __init__(self, config: BookieConfig) -> None:
         self._config = config
+        self.used = 0.0
+        """The part of it that is used, from 0 to 1."""
+        self.free_bytes = 0
+        """The bytes that may be written to it."""
         self.full = False
         """Whether it was used above the threshold, and since then not below the low-water mark."""
         self.short = False
         """Whether it is nearly full."""
-        self.reserve_used = False
-        """Whether it is full, and has no room for adds of high priority either."""
 
     def look(self, total_bytes: int, free_bytes: int) -> None:
         """Take notice of a disk's size, and of the bytes that may be written to it."""
         config = self._config
         used = 1 - free_bytes / total_bytes if total_bytes else 0.0
         low_water = config.disk_usage_low_water or config.disk_usage_threshold
+        self.used, self.free_bytes = used, free_bytes
         self.short = used > config.disk_usage_warn_threshold
         self.full = used > config.disk_usage_threshold or (self.full and used > low_water)
-        self.reserve_used = self.full and free_bytes <= config.high_priority_free_bytes_min
+
+
+class LedgerDisks:
+    """The disks of ``directories``, those of the ledgers, as they were at the last :meth:`look`.
+
+    Until then they count as empty.
+    """
+
+    def __init__(self, disk: Disk, directories: Sequence[str], config: BookieConfig) -> None:
+        self._disk = disk
+        self._config = config
+        self.spaces = {directory: Space(config) for directory in directories}
+        """By directory; in the order of the configuration."""
+
+    def look(self) -> None:
+        """Find out how full they are.  Blocks; raises OSError."""
+        for directory, space in self.spaces.items():
+            before = space.short, space.full
+            space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+            if (space.short, space.full) != before:
+                _tell(directory, space)
+
+    @property
+    def writable(self) -> list[str]:
+        """The directories whose disks are not full."""
+        return [directory for directory, space in self.spaces.items() if not space.full]
+
+    @property
+    def short(self) -> bool:
+        """Whether one of the disks is nearly full: time to make room by what needs little of it."""
+        return any(space.short for space in self.spaces.values())
+
+    @property
+    def read_only(self) -> bool:
+        """Whether adds are to be refused, but for those of high priority."""
+        count = len(self.writable)
+        return count < len(self.spaces) if self._config.read_only_on_any_disk_full else not count
+
+    @property
+    def reserve_used(self) -> bool:
+        """Whether all disks are full, and none has room for adds of high priority."""
+        return not self.writable and not self._with_more_than(self._config.high_priority_free_bytes_min)
+
+    def for_entry_log(self) -> list[str]:
+        """Return the directories in which a new entry log may be begun, also by compaction.  None: there is no room."""
+        return self.writable or self._with_more_than(self._config.entry_log_free_bytes_min)
+
+    def for_index_file(self) -> list[str]:
+        """Return the directories in which a new index file may be made.  None: there is no room."""
+        return self.writable or self._with_more_than(self._config.index_file_free_bytes_min)
+
+    def _with_more_than(self, free_bytes_min: int) -> list[str]:
+        return [directory for directory, space in self.spaces.items() if space.free_bytes > free_bytes_min]
+
+
+def _tell(directory: str, space: Space) -> None:
+    state = "full" if space.full else "nearly full" if space.short else "no longer nearly full"
+    say = log.error if space.full else log.warn if space.short else log.info
+    say("the disk of {directory} is {state}: {used:.1%} used", directory=directory, state=state, used=space.used)

@@ -237,7 +237,7 @@ def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -
     assert bookie.add(3)[8:12] == EREADONLY
     assert bookie.read(2, Flag.FENCING) == entry(2)
     assert bookie.add(3, flags=Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY)[8:12] == bytes(4)
-    disk.capacity = 100 * 1024 * 1024
+    disk.capacity = CONFIG.entry_log_bytes_max
     bookie.clock.advance(10)
     assert bookie.bookie.availability.cannot_write
     disk.capacity = None

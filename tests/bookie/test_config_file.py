@@ -65,6 +65,12 @@ def test_java_keys_become_fields(read: Any) -> None:
         httpServerPort=9000
         httpServerHost=::1
         indexDirectories=/data/ledgers
+        readOnlyModeEnabled=true
+        readOnlyModeOnAnyDiskFullEnabled=false
+        persistBookieStatusEnabled=true
+        minUsableSizeForEntryLogCreation=11
+        minUsableSizeForIndexFileCreation=12
+        minUsableSizeForHighPriorityWrites=13
         """
     )
     assert warnings == []
@@ -89,6 +95,12 @@ def test_java_keys_become_fields(read: Any) -> None:
         "http_server_enabled": True,
         "http_server_port": 9000,
         "http_server_host": "::1",
+        "read_only_mode_enabled": True,
+        "read_only_on_any_disk_full": False,
+        "status_kept": True,
+        "entry_log_free_bytes_min": 11,
+        "index_file_free_bytes_min": 12,
+        "high_priority_free_bytes_min": 13,
     }
     assert BookieConfig(**values).port == 3182
 

@@ -1,41 +1,75 @@
-"""bookkeeper_tx.bookie.space: when a disk is full, and when it is not any more."""
+"""bookkeeper_tx.bookie.space: when disks are full, what may be written then, and when they are not any more."""
 
 from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie.space import Space
-from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.bookie.space import LedgerDisks, Space
+from bookkeeper_tx.config import MIB, BookieConfig
 from bookkeeper_tx.errors import InvalidConfig
+
+SIZE = 1000
+A, B = "/a/current", "/b/current"
+
+
+def config_of(**settings: Any) -> BookieConfig:
+    return BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
 
 
 def space_of(**settings: Any) -> Space:
-    settings = {"high_priority_free_bytes_min": 20} | settings
-    return Space(BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings))
+    return Space(config_of(**settings))
 
 
-def looks(space: Space, *used: int) -> list[tuple[bool, bool, bool]]:
+def looks(space: Space, *used: int) -> list[tuple[bool, bool]]:
     seen = []
     for each in used:
-        space.look(1000, 1000 - each)
-        seen.append((space.short, space.full, space.reserve_used))
+        space.look(SIZE, SIZE - each)
+        seen.append((space.short, space.full))
     return seen
 
 
-def test_a_disk_is_short_then_full_then_without_reserve() -> None:
-    assert looks(space_of(), 900, 901, 950, 951, 979, 980, 950) == [
-        (False, False, False),
-        (True, False, False),
-        (True, False, False),
-        (True, True, False),
-        (True, True, False),
-        (True, True, True),
-        (True, False, False),
+class Disks:
+    """Disks of ``SIZE`` bytes, of which as many are used as the test says."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, int] = {}
+
+    def total_bytes(self, path: str) -> int:
+        return SIZE
+
+    def free_bytes(self, path: str) -> int:
+        return SIZE - self.used[path]
+
+
+class Bench:
+    def __init__(self, *directories: str, **settings: Any) -> None:
+        reserves = {
+            "entry_log_free_bytes_min": 20,
+            "index_file_free_bytes_min": 10,
+            "high_priority_free_bytes_min": 15,
+        }
+        self.disk: Any = Disks()
+        self.disks = LedgerDisks(self.disk, directories, config_of(**reserves | settings))
+
+    def use(self, *used: int) -> LedgerDisks:
+        self.disk.used = dict(zip(self.disks.spaces, used, strict=True))
+        self.disks.look()
+        return self.disks
+
+
+def test_a_disk_is_short_then_full() -> None:
+    assert looks(space_of(), 900, 901, 950, 951, 980, 950) == [
+        (False, False),
+        (True, False),
+        (True, False),
+        (True, True),
+        (True, True),
+        (True, False),
     ]
 
 
 def test_a_full_disk_is_full_down_to_the_low_water_mark() -> None:
-    assert [full for _, full, _ in looks(space_of(disk_usage_low_water=0.8), 951, 801, 800, 949)] == [
+    assert [full for _, full in looks(space_of(disk_usage_low_water=0.8), 951, 801, 800, 949)] == [
         True,
         True,
         False,
@@ -44,9 +78,53 @@ def test_a_full_disk_is_full_down_to_the_low_water_mark() -> None:
 
 
 def test_a_threshold_of_1_is_never_passed() -> None:
-    assert looks(space_of(disk_usage_threshold=1), 1000) == [(True, False, False)]
+    assert looks(space_of(disk_usage_threshold=1), SIZE) == [(True, False)]
 
 
 def test_a_low_water_mark_above_the_threshold_is_refused() -> None:
     with pytest.raises(InvalidConfig, match="diskUsageLwmThreshold"):
         space_of(disk_usage_low_water=0.96)
+
+
+@pytest.mark.parametrize(
+    ("any_full", "read_only"), [(True, [False, True, True, False]), (False, [False, False, True, False])]
+)
+def test_one_full_disk_makes_the_bookie_read_only_or_only_all_of_them(any_full: bool, read_only: list[bool]) -> None:
+    bench = Bench(A, B, read_only_on_any_disk_full=any_full)
+    uses = [(950, 0), (951, 0), (951, 951), (950, 950)]
+    assert [bench.use(*used).read_only for used in uses] == read_only
+    assert bench.use(951, 0).writable == [B]
+
+
+def test_each_disk_has_its_own_low_water_mark() -> None:
+    bench = Bench(A, B, disk_usage_low_water=0.8)
+    assert bench.use(951, 951).writable == []
+    assert bench.use(801, 800).writable == [B]
+    assert bench.use(800, 801).writable == [A, B]
+
+
+def test_while_a_disk_is_not_full_it_is_written_and_no_reserve() -> None:
+    disks = Bench(A, B).use(999, 950)
+    assert disks.for_entry_log() == disks.for_index_file() == [B]
+    assert not disks.reserve_used
+
+
+def test_the_reserves_of_full_disks() -> None:
+    bench = Bench(A, B)
+    seen = [
+        (disks.for_entry_log(), disks.for_index_file(), disks.reserve_used)
+        for used in (979, 980, 985, 990)
+        for disks in [bench.use(used, 999)]
+    ]
+    assert seen == [([A], [A], False), ([], [A], False), ([], [A], True), ([], [], True)]
+
+
+def test_without_a_setting_the_reserve_is_one_entry_log() -> None:
+    config = config_of(entry_log_bytes_max=7 * MIB)
+    assert config.entry_log_free_bytes_min == config.high_priority_free_bytes_min == 7 * MIB
+    assert config_of(entry_log_free_bytes_min=5).high_priority_free_bytes_min == 5
+
+
+def test_nearly_full_disks_are_told_of() -> None:
+    bench = Bench(A, B)
+    assert [bench.use(*used).short for used in ((900, 900), (900, 901), (0, 0))] == [False, True, False]
