@@ -109,6 +109,15 @@ class BookieConfig:
     """Largest batch read reply in bytes (``maxBatchReadSize``)."""
     wire_compat: str = field(default="", validator=in_(("", "4.16")))
     """``4.16`` imitates a bookie without batch read: it closes the connection on operation 7."""
+    journal_data_written: bool = True
+    """Whether entries are written to the journal.  Else they are acknowledged while they are in memory only, and a kill
+    loses those that are not flushed.  Keys, fences and explicit last adds confirmed are always written
+    (``journalWriteData``)."""
+    journal_data_synced: bool = True
+    """Whether what is in the journal is acknowledged when it is synced.  Else when it is written, and a loss of power
+    loses what is not synced, fences too (``journalSyncData``)."""
+    page_cache_flush_interval_s: float = field(default=1.0, validator=gt(0))
+    """How often the journal is synced without ``journal_data_synced`` (``journalPageCacheFlushIntervalMSec``)."""
     journal_size_bytes_max: int = field(default=2048 * MIB, validator=gt(0))
     """When a journal file passes this size, a new one is begun (``journalMaxSizeMB``)."""
     journal_preallocation_bytes: int = field(default=16 * MIB, validator=gt(0))

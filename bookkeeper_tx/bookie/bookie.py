@@ -15,14 +15,15 @@ from bookkeeper_tx.bookie.disk_check import DiskCheck
 from bookkeeper_tx.bookie.journal import files, replay
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
 from bookkeeper_tx.bookie.space import LedgerDisks, Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
-from bookkeeper_tx.bookie.sync_thread import SyncThread
+from bookkeeper_tx.bookie.sync_thread import STOP_LIMIT_S, SyncThread
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import LocalError, RefusedToStart
+from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
 from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
@@ -83,10 +84,18 @@ class Bookie:
             threads=workers.journal,
             on_fatal=on_fatal,
             check_directory=check_directories,
+            sync_data=config.journal_data_synced,
             **journal_arguments,
         )
+        self._periodic_sync = PeriodicSync(reactor, self._journal, config.page_cache_flush_interval_s)
         self._sync_thread = SyncThread(
-            reactor, self._storage, self._journal, self._write_mark, workers.flush, config.flush_interval_s
+            reactor,
+            self._storage,
+            self._journal,
+            self._write_mark,
+            workers.flush,
+            config.flush_interval_s,
+            STOP_LIMIT_S if config.journal_data_written else None,
         )
         self.dispatch = Dispatch(
             config, disk, self._storage, self._journal, self.availability, reactor, workers.read, measured
@@ -125,6 +134,8 @@ class Bookie:
         else:
             await self._journal.start(replayed)
             self._sync_thread.start(self._marked)
+            if not self._config.journal_data_synced:
+                self._periodic_sync.start()
         if self._config.status_kept:
             await self._kept_status.restore()
         await self._disk_check.start()
@@ -134,16 +145,22 @@ class Bookie:
         self._started = True
 
     async def stop(self) -> None:
-        """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served."""
+        """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served.
+
+        Raises StorageFailed, at the end, if entries are lost because they could not be flushed, and are not journaled.
+        """
         self.availability.reasons_changed = lambda: None
         if self._started:
             self._disk_check.stop()
+            self._periodic_sync.stop()
             await self._journal.stop()
             if not self._read_only:
                 await self._sync_thread.stop()
         # A replay that is under way ends before the files it uses are closed.
         await self._worker.run(bool)
         await self._storage.stop()
+        if self._storage.dirty and not (self._read_only or self._config.journal_data_written):
+            raise StorageFailed("entries that were not flushed are lost: journalWriteData is false")
 
     def _replay(self) -> LogMark:
         """Bring the journal's entries into the storage; they are in the journal, durably, until the first flush.

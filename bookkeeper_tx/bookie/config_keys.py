@@ -16,6 +16,9 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "persistBookieStatusEnabled": ("status_kept", "boolean"),
     "nettyMaxFrameSizeBytes": ("frame_size_max", "frame size"),
     "maxBatchReadSize": ("batch_read_size_max", "count"),
+    "journalWriteData": ("journal_data_written", "boolean"),
+    "journalSyncData": ("journal_data_synced", "boolean"),
+    "journalPageCacheFlushIntervalMSec": ("page_cache_flush_interval_s", "milliseconds"),
     "journalMaxSizeMB": ("journal_size_bytes_max", "mebibytes"),
     "journalPreAllocSizeMB": ("journal_preallocation_bytes", "mebibytes"),
     "journalMaxBackups": ("journal_backups_max", "count or none"),
@@ -62,8 +65,6 @@ _SECURITY = "it is not implemented, and the bookie would be open to everyone"
 _PLACEMENT = "it is not implemented, and this bookie would be known by another name"
 
 ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "journalSyncData": (("true",), f"this bookie syncs before it acknowledges, always; without it {_STORAGE}"),
-    "journalWriteData": (("true",), "a bookie without journal is not implemented; it would need other recovery rules"),
     "journalFormatVersionToWrite": (("6",), "only journal format 6 is written"),
     "fileInfoFormatVersionToWrite": (("1",), "only index header format 1 is written"),
     "entryLogPerLedgerEnabled": (("false",), "one entry log serves all ledgers"),
@@ -195,7 +196,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "journalChannelProvider",
         "journalMaxGroupWaitMSec",
         "journalMaxMemorySizeMb",
-        "journalPageCacheFlushIntervalMSec",
         "journalQueueSize",
         "journalRemoveFromPageCache",
         "journalWriteBufferSizeKB",

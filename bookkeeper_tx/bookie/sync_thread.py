@@ -41,7 +41,8 @@ class MarkedJournal(Protocol):
 class SyncThread:
     """Flushes ``storage`` at least every ``flush_interval_s`` seconds while it has changes.
 
-    ``write_mark(mark)`` stores the mark durably; it blocks and runs on ``worker``.
+    ``write_mark(mark)`` stores the mark durably; it blocks and runs on ``worker``.  ``stop_limit_s``: how long a stop
+    may flush; None if what is not flushed is nowhere else.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class SyncThread:
         write_mark: Callable[[LogMark], None],
         worker: Threads,
         flush_interval_s: float,
+        stop_limit_s: float | None = STOP_LIMIT_S,
     ) -> None:
         self._clock = clock
         self._storage = storage
@@ -59,6 +61,7 @@ class SyncThread:
         self._write_mark = write_mark
         self._worker = worker
         self._flush_interval_s = flush_interval_s
+        self._stop_limit_s = stop_limit_s
         self._written: LogMark | None = None
         self._flushing: Deferred[bool] | None = None
         self._again = False
@@ -79,8 +82,10 @@ class SyncThread:
             self._schedule(self._flush_interval_s)
 
     def stop(self) -> Deferred[bool]:
-        """Flush a last time; fires with whether that succeeded, in about ``STOP_LIMIT_S`` seconds at most."""
-        limit = self._clock.callLater(STOP_LIMIT_S, self._storage.give_up_flush)
+        """Flush a last time; fires with whether that succeeded, in about ``stop_limit_s`` seconds at most."""
+        if self._stop_limit_s is None:
+            return self._stop()
+        limit = self._clock.callLater(self._stop_limit_s, self._storage.give_up_flush)
 
         def stopped(succeeded: bool) -> bool:
             if limit.active():

@@ -63,10 +63,17 @@ PAD_HEADER_SIZE = PAD_HEADER.sizeof()
 SEAL_MAGIC = b"bktxSEAL"
 """Java's pad bodies are zeros, so this distinguishes our groups from Java's."""
 
+LAZY_SEAL_MAGIC = b"bktxLAZY"
+"""The magic of a group before which not all groups of its file had been synced (``journalSyncData=false``).
+
+Power cuts leave what was not synced in any order, so a bad group may have such a one after it.  After a group with the
+other magic, all that is before it was on the disk.
+"""
+
 SEAL_SALT_SIZE = 8
 
 SEAL = Struct(
-    "magic" / Bytes(len(SEAL_MAGIC)) * "`bktxSEAL`",
+    "magic" / Bytes(len(SEAL_MAGIC)) * "`bktxSEAL`; `bktxLAZY` if not all that is before it was synced",
     "salt" / Bytes(SEAL_SALT_SIZE) * "random, the same in all seals of a file, new for each file",
     "start" / Int64sb * "offset in the file where the group's records start",
     "crc32c" / Int32ub * "of the bytes from start up to the pad record",

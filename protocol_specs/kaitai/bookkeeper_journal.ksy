@@ -65,12 +65,12 @@ types:
         pos: 0
         size: 8
       is_seal:
-        value: "_io.size >= 28 and mark == [98, 107, 116, 120, 83, 69, 65, 76]"
+        value: "_io.size >= 28 and (mark == [98, 107, 116, 120, 83, 69, 65, 76] or mark == [98, 107, 116, 120, 76, 65, 90, 89])"
   seal:
     seq:
       - id: magic
         size: 8
-        doc: "`bktxSEAL`"
+        doc: "`bktxSEAL`; `bktxLAZY` if not all that is before it was synced"
       - id: salt
         size: 8
         doc: "random, the same in all seals of a file, new for each file"

@@ -152,7 +152,8 @@ def _pad() -> Type:
 
 
 def _pad_body() -> Type:
-    is_seal = f"_io.size >= {journal.SEAL.sizeof()} and mark == {list(journal.SEAL_MAGIC)}"
+    magics = " or ".join(f"mark == {list(magic)}" for magic in (journal.SEAL_MAGIC, journal.LAZY_SEAL_MAGIC))
+    is_seal = f"_io.size >= {journal.SEAL.sizeof()} and ({magics})"
     return {
         "doc": "Java writes zeros and never reads them; bookkeeper_tx puts the seal of the records before it here.",
         "seq": [{"id": "seal", "type": "seal", "if": "is_seal"}, {"id": "rest", "size-eos": True}],

@@ -12,7 +12,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.bookie.bookie import Bookie, MayNotBeReadOnly, Workers
 from bookkeeper_tx.bookie.directories import DirectoryLost
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.errors import RefusedToStart, StorageFailed
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests
@@ -378,3 +378,30 @@ def test_a_bookie_that_may_not_be_read_only_ends(disk: CrashingDisk) -> None:
     assert [type(error) for error in errors] == [MayNotBeReadOnly]
     with pytest.raises(RefusedToStart, match="readOnlyModeEnabled is false: a ledger disk is full"):
         Started(disk, read_only_mode_enabled=False)
+
+
+def stop(bookie: Started) -> None:
+    stopping = Deferred.fromCoroutine(bookie.bookie.stop())
+    bookie.flushing.run_all()
+    result_of(stopping)
+
+
+def test_a_stop_that_cannot_flush_what_is_not_journaled_fails(disk: CrashingDisk) -> None:
+    bookie = Started(disk, journal_data_written=False)
+    bookie.add(3)
+    stop(bookie)
+    bookie = Started(disk, journal_data_written=False)
+    assert bookie.read(3) == entry(3)
+    bookie.add(4)
+    disk.capacity = 0
+    with pytest.raises(StorageFailed, match="lost: journalWriteData is false"):
+        stop(bookie)
+
+
+def test_an_idle_journal_is_synced_after_the_interval(disk: CrashingDisk) -> None:
+    bookie = Started(disk, journal_data_synced=False, page_cache_flush_interval_s=0.25)
+    for entry_id in (3, 4, 5):
+        assert bookie.add(entry_id)[8:12] == bytes(4)
+    bookie.clock.advance(0.25)
+    disk.restart()
+    assert Started(disk).read(5) == entry(5)

@@ -66,6 +66,9 @@ def test_java_keys_become_fields(read: Any) -> None:
         httpServerHost=::1
         indexDirectories=/data/ledgers
         readOnlyModeEnabled=true
+        journalWriteData=false
+        journalSyncData=false
+        journalPageCacheFlushIntervalMSec=250
         readOnlyModeOnAnyDiskFullEnabled=false
         persistBookieStatusEnabled=true
         minUsableSizeForEntryLogCreation=11
@@ -96,6 +99,9 @@ def test_java_keys_become_fields(read: Any) -> None:
         "http_server_port": 9000,
         "http_server_host": "::1",
         "read_only_mode_enabled": True,
+        "journal_data_written": False,
+        "journal_data_synced": False,
+        "page_cache_flush_interval_s": 0.25,
         "read_only_on_any_disk_full": False,
         "status_kept": True,
         "entry_log_free_bytes_min": 11,
@@ -121,8 +127,6 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "journalSyncData=false",
-        "journalWriteData=false",
         "journalFormatVersionToWrite=5",
         "fileInfoFormatVersionToWrite=0",
         "entryLogPerLedgerEnabled=true",
@@ -151,7 +155,7 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
 @pytest.mark.parametrize(
     "line",
     [
-        "journalSyncData=true",
+        "journalFormatVersionToWrite=6",
         "ledgerStorageClass=org.apache.bookkeeper.bookie.SortedLedgerStorage",
         "ledgerStorageClass=org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
         "enableLocalTransport=false",

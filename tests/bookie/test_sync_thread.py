@@ -51,7 +51,7 @@ class Journal:
 
 
 class Bench:
-    def __init__(self, dirty: bool = False) -> None:
+    def __init__(self, dirty: bool = False, stop_limit_s: float | None = STOP_LIMIT_S) -> None:
         self.log: list[Any] = []
         self.clock = Clock()
         self.storage = Storage(self.log)
@@ -65,6 +65,7 @@ class Bench:
             self.write_mark,
             InlineWorker(),
             10.0,
+            stop_limit_s,
         )
         self.sync.start()
 
@@ -215,3 +216,13 @@ def test_a_stop_gives_a_long_flush_up_and_leaves_the_mark(bench: Bench) -> None:
     assert result_of(stopping) is False
     assert bench.log == ["flush"]
     assert not bench.clock.getDelayedCalls()
+
+
+def test_a_stop_without_a_limit_flushes_to_the_end() -> None:
+    bench = Bench(stop_limit_s=None)
+    bench.storage.dirty = True
+    stopping = bench.sync.stop()
+    bench.clock.advance(10 * STOP_LIMIT_S)
+    assert not bench.storage.given_up
+    bench.storage.finish()
+    assert result_of(stopping) is True

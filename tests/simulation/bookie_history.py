@@ -6,9 +6,11 @@ moved; the power fails at some disk operation, and it starts again.  The seed al
 threads is done.  ``BookieHistory(seed).run()`` repeats a history.
 """
 
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
@@ -49,7 +51,7 @@ CONFIG = BookieConfig(
 )
 
 
-class _Told:
+class Told:
     """The state of one ledger that clients know of by replies, or may find."""
 
     def __init__(self, ledger_id: int) -> None:
@@ -95,6 +97,8 @@ class _DeferredAdd(_Add):
 class BookieHistory:
     """One seed's sequence of lives of a bookie."""
 
+    settings: Mapping[str, Any] = {}
+    """Fields of the configuration that are not those of ``CONFIG``."""
     failures: tuple[Any, ...] = ()
     """The statuses that are allowed when the disk fails."""
 
@@ -103,7 +107,7 @@ class BookieHistory:
         self.disk = new_disk(seed)
         self.disk.syncs_lie = syncs_lie
         self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
-        self.told = {ledger_id: _Told(ledger_id) for ledger_id in self.ledgers}
+        self.told = {ledger_id: Told(ledger_id) for ledger_id in self.ledgers}
         self.crashes = self.acknowledged_count = self.fence_count = self.forced_count = 0
         self.failed_count = self.failed_forces = 0
         self.clock_s = 1_000_000.0
@@ -140,7 +144,7 @@ class BookieHistory:
             self.disk,
             DIRECTORY,
             DIRECTORY,
-            CONFIG,
+            evolve(CONFIG, **self.settings),
             self.clock,
             Workers(*workers),
             self._fatal,
@@ -195,7 +199,7 @@ class BookieHistory:
                 worker.deliver()
         self.alive()
 
-    def add(self, told: _Told) -> None:
+    def add(self, told: Told) -> None:
         recovery = self.random.random() < 0.3
         first = told.next_id if self.random.random() < 0.9 else self.random.randrange(told.next_id + 1)
         ids = range(first, first + self.random.choice((1, 3, 10)))
@@ -225,7 +229,7 @@ class BookieHistory:
         make = _DeferredAdd if deferred else _Add
         self.serve(make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
 
-    def see(self, told: _Told, ids: range) -> None:
+    def see(self, told: Told, ids: range) -> None:
         """Look which copies of entries that were acknowledged are read, as far as they are in memory."""
         for entry_id in ids:
             run = self.bookie._storage.cached_run(told.ledger_id, entry_id)
@@ -233,7 +237,7 @@ class BookieHistory:
                 seen = run.entry(entry_id)
                 assert told.seen.setdefault(entry_id, seen) == seen, f"entry {entry_id} is another copy"
 
-    def force(self, told: _Told) -> None:
+    def force(self, told: Told) -> None:
         before = set(told.deferred)
 
         def replied(replies: list[Any]) -> None:
@@ -245,7 +249,7 @@ class BookieHistory:
 
         self.serve(Force(told.ledger_id), v3.ForceLedgerRequest, replied)
 
-    def fence(self, told: _Told) -> None:
+    def fence(self, told: Told) -> None:
         told.fence_asked = True
 
         def replied(replies: list[Any]) -> None:
@@ -256,7 +260,7 @@ class BookieHistory:
         request = Read((LAST_ENTRY,), told.ledger_id, fencing=True, master_key=KEY)
         self.serve(request, v3.ReadRequests, replied)
 
-    def write_lac(self, told: _Told) -> None:
+    def write_lac(self, told: Told) -> None:
         lac = (told.last_add_confirmed or 0) + self.random.randrange(3)
         body = explicit_lac(told.ledger_id, lac, self.random.choice((4, 20)))
 
@@ -282,7 +286,7 @@ class BookieHistory:
         assert answers, "no reply"
         return answers
 
-    def check_entries(self, told: _Told) -> None:
+    def check_entries(self, told: Told) -> None:
         if not told.sent:
             return
         ids = range(told.next_id)
@@ -295,7 +299,7 @@ class BookieHistory:
                 assert entry_id not in told.acknowledged, f"entry {entry_id} was acknowledged, but is {answer}"
                 assert answer in (statuses.ENOENTRY, statuses.ENOLEDGER)
 
-    def check_fence(self, told: _Told) -> None:
+    def check_fence(self, told: Told) -> None:
         """Find out whether the ledger is fenced, without a change: by an add that the bookie must refuse anyway."""
         ledger = self.bookie._storage.ledger(told.ledger_id)
         fenced = ledger is not None and ledger.fenced
@@ -308,7 +312,7 @@ class BookieHistory:
             if fenced:
                 assert self.ask(_Add(0x02010000, KEY, run), AddRequests) == [statuses.EFENCED]
 
-    def check_lac(self, told: _Told) -> None:
+    def check_lac(self, told: Told) -> None:
         if told.last_add_confirmed is None:
             return
         ((_, body, _),) = self.ask(ReadLac(told.ledger_id), v3.ReadLacRequest)

@@ -7,6 +7,8 @@ gather into the next group.  When no group is under way, an append is written at
     any of them --stop, once nothing waits--> STOPPED;  any of them --sync failed--> FAILED
 
 While it cannot be written, because its disk is full, it refuses its records, each group when it was tried.
+
+With ``journalSyncData=false`` a group counts as written without its sync; :meth:`Journal.sync` syncs now and then.
 """
 
 import os
@@ -57,9 +59,10 @@ class State(Enum):
 class _Group:
     """Records that are synced together, and the callbacks that wait for them."""
 
-    __slots__ = ("buffers", "dones", "size", "waiter_bytes")
+    __slots__ = ("buffers", "dones", "size", "syncs", "waiter_bytes")
 
-    def __init__(self) -> None:
+    def __init__(self, syncs: bool) -> None:
+        self.syncs = syncs
         self.buffers: list[Buffer] = []
         self.dones: list[Done] = []
         self.size = 0
@@ -73,6 +76,7 @@ class Journal:
     when a sync failed: the bookie must stop, because only a replay can find out what is on the disk.  ``clock`` returns
     seconds since the epoch, ``salt`` random bytes.  ``check_directory()`` is called before a file is made, or one that
     is not used is removed; it blocks, and raises StorageFailed if the directory is not that of this bookie any more.
+    ``sync_data``: records count as written when they are synced, and not before.
     """
 
     _log = Logger()
@@ -88,6 +92,7 @@ class Journal:
         clock: Callable[[], float] = time.time,
         salt: Callable[[int], bytes] = os.urandom,
         check_directory: Callable[[], None] = lambda: None,
+        sync_data: bool = True,
     ) -> None:
         self.mark: LogMark = BEGINNING
         """All records before it are on the disk.  It is safe as lastMark once the storage has made durable all entries
@@ -107,6 +112,9 @@ class Journal:
         self.short_of_space = False
         """Whether no backups are kept: files that are older than the mark."""
         self.state = State.CREATED
+        self.unsynced = False
+        """Whether records count as written that are not synced."""
+        self._sync_data = sync_data
         self._disk = disk
         self._directory = directory
         self._backups_max = config.journal_backups_max
@@ -131,9 +139,10 @@ class Journal:
     def append(self, records: Sequence[Buffer], done: Done, waiter_bytes: int = 0) -> None:
         """Write ``records``, buffers that each hold whole ``[length][body]`` records of one ledger.
 
-        ``done(None)`` is called when they are on the disk, ``done(error)`` when they were refused (after StorageFailed
-        they may or may not be on the disk).  Calls of ``done`` come in the order of the appends.  After a failed sync
-        or a stop, ``done(error)`` is called before this returns.  ``waiter_bytes`` is the memory of what waits for it.
+        ``done(None)`` is called when they are on the disk, or without ``sync_data`` written; ``done(error)`` when they
+        were refused (after StorageFailed they may or may not be on the disk).  Calls of ``done`` come in the order of
+        the appends.  After a failed sync or a stop, ``done(error)`` is called before this returns.  ``waiter_bytes`` is
+        the memory of what waits for it.
         """
         state = self.state
         if state is State.FAILED or state is State.STOPPED or self._stopped:
@@ -141,7 +150,7 @@ class Journal:
             return
         waiting = self._waiting
         if not waiting or waiting[-1].size >= GROUP_SIZE_MAX:
-            waiting.append(_Group())
+            waiting.append(_Group(self._sync_data))
         group = waiting[-1]
         group.buffers += records
         group.dones.append(done)
@@ -158,10 +167,25 @@ class Journal:
         if self.failing and self.state is State.IDLE:
             self.append([], lambda error: None)
 
+    def sync(self) -> None:
+        """Have all records that were appended before synced."""
+        if self.state in (State.CREATED, State.FAILED, State.STOPPED) or self._stopped:
+            return
+        if not self._waiting:
+            self._waiting.append(_Group(True))
+        self._waiting[-1].syncs = True
+        if self.state is State.IDLE:
+            self._write_next()
+
     def stop(self) -> Deferred[None]:
-        """Take no more records, write those that wait, close the file; then fires.  Stopping twice is harmless."""
+        """Take no more records, write and sync those that wait, close the file; then fires.
+
+        Stopping twice is harmless.
+        """
         if self.state is State.STOPPED:
             return succeed(None)
+        if not self._sync_data:
+            self.sync()
         stopped: Deferred[None] = Deferred()
         self._stopped.append(stopped)
         if len(self._stopped) == 1 and self.state in (State.CREATED, State.IDLE, State.FAILED):
@@ -191,7 +215,7 @@ class Journal:
         if self._waiting:
             self.state = State.WRITING
             group = self._waiting.popleft()
-            writing = self._threads.run(self._writer.write_group, group.buffers)
+            writing = self._threads.run(self._writer.write_group, group.buffers, group.syncs)
             writing.addCallbacks(self._written, self._not_written, callbackArgs=(group,), errbackArgs=(group,))
             writing.addErrback(self._surprised)
         else:
@@ -201,6 +225,7 @@ class Journal:
 
     def _written(self, mark: LogMark, group: _Group) -> None:
         self.mark = mark
+        self.unsynced = not group.syncs
         self._set_failing(False)
         self._write_next()  # before the callbacks, so that the disk does not wait for them
         self._finish(group, None)

@@ -24,6 +24,7 @@ SEARCH_SIZE: Final = 1024 * 1024
 """Bytes searched at once for a byte that is not zero, or for a seal."""
 
 PAD_HEADER = codecs.derive("journal pad", journal.PAD_HEADER)
+SEAL_MAGICS: Final = (journal.SEAL_MAGIC, journal.LAZY_SEAL_MAGIC)
 IDS_SIZE = ENTRY_RECORD.size - RECORD_LENGTH_SIZE
 
 
@@ -233,7 +234,7 @@ class SealedScan:
         if len(data) - pad_at < SEAL_PAD.size:
             return 0
         _, size, magic, salt, sealed_start, checksum = SEAL_PAD.unpack_fixed(data, pad_at)
-        if magic != journal.SEAL_MAGIC or salt != self._salt or sealed_start != start:
+        if magic not in SEAL_MAGICS or salt != self._salt or sealed_start != start:
             return 0
         padding = journal.seal_pad_size(self._window.base + pad_at)
         if size != padding - journal.PAD_HEADER_SIZE or pad_at + padding > len(data):
@@ -281,7 +282,7 @@ class UnsealedScan:
         end = at + PAD_HEADER.size + size
         if size < 0:
             raise self._refusal("is a pad record of negative size")
-        if size >= len(journal.SEAL_MAGIC) and data.startswith(journal.SEAL_MAGIC, at + PAD_HEADER.size):
+        if size >= len(journal.SEAL_MAGIC) and data.startswith(SEAL_MAGICS, at + PAD_HEADER.size):
             raise self._refusal("is a seal of ours, but the start of the file is damaged")
         return 0 if end > len(data) else end
 

@@ -55,14 +55,14 @@ def parse_blob(record: bytes, scoped: bool = False) -> bytes:
     return bytes(rest[:size])
 
 
-def seal_pad(start: int, end: int, checksum: int, salt: bytes) -> bytes:
+def seal_pad(start: int, end: int, checksum: int, salt: bytes, magic: bytes = journal.SEAL_MAGIC) -> bytes:
     """Return the pad record that seals the group of bytes ``start`` to ``end`` and fills up to the alignment.
 
-    ``checksum`` is the CRC-32C of the group.
+    ``checksum`` is the CRC-32C of the group, ``magic`` one of the two of a seal.
     """
     size = journal.seal_pad_size(end)
     body_size = size - journal.PAD_HEADER_SIZE
-    seal = SEAL_PAD.pack_fixed(journal.PAD_LENGTH, body_size, journal.SEAL_MAGIC, salt, start, checksum)
+    seal = SEAL_PAD.pack_fixed(journal.PAD_LENGTH, body_size, magic, salt, start, checksum)
     return seal + bytes(size - len(seal))
 
 

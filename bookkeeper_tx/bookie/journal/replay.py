@@ -4,7 +4,8 @@ A file is ours if it starts with a seal, else Java's; the two have different rul
 
 Ours: a group counts when its seal fits its bytes.  Each group is synced before the next one is begun, so only the last
 group of the last file can be torn.  Such a group is dropped and cut off; at a later start, with a newer file after it,
-it would look like damage.  A bad group with a valid one after it was acknowledged once: the start is refused.
+it would look like damage.  A bad group with a valid one after it was acknowledged once: the start is refused.  Without
+a sync for each group, several can be torn; their seals say that, and all from the first one on are cut off.
 
 Java's: records have no checksum; a length of zero, or a record that goes on after the end of the file, ends the log
 (Java's ``Journal``).  A Java bookie that ran on our directory has applied these rules to our last file, and has begun a
@@ -21,6 +22,7 @@ from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.bookie.journal.reader import (
+    SEAL_MAGICS,
     SEARCH_SIZE,
     WINDOW_SIZE,
     Ending,
@@ -181,7 +183,7 @@ def _refuse_damage(disk: Disk, directory: str, journal_file: JournalFile, end: L
     lost = "acknowledged records cannot be read there"
     if _has_another_salt(journal_file.file, end.offset):
         raise RefusedToStart(f"{damaged}: {lost}, for the salt in its seal is not that of the file")
-    later_group = _later_group(journal_file, end.offset)
+    later_group = _later_group(journal_file, end.offset, journal.SEAL_MAGIC)
     if later_group is not None:
         raise RefusedToStart(f"{damaged}: {lost}, for a good group follows at {later_group}")
     for journal_id in later_ids:
@@ -197,8 +199,9 @@ def _refuse_without_opening(journal_file: JournalFile) -> None:
 
     One that a crash kept from being made, ours or Java's, has no good group.
     """
-    group = _later_group(journal_file, journal_file.first_offset)
-    if group is not None:
+    for group in (_later_group(journal_file, journal_file.first_offset, magic) for magic in SEAL_MAGICS):
+        if group is None:
+            continue
         raise RefusedToStart(
             f"journal file {journal_file.path} is damaged before offset {group}: a good group of ours is there, but "
             "the start of the file does not lead to it"
@@ -211,9 +214,9 @@ def _has_another_salt(file: File, start: int) -> bool:
     return batch.ending is Ending.PAD and _start_of_sealed(file, start + batch.end) == start
 
 
-def _later_group(journal_file: JournalFile, position: int) -> int | None:
-    """Return where a good group starts after ``position``; the bytes of entries cannot look like its seal."""
-    sought = journal.SEAL_MAGIC + (journal_file.salt or b"")
+def _later_group(journal_file: JournalFile, position: int, magic: bytes) -> int | None:
+    """Return where a good group with ``magic`` starts after ``position``; entries cannot look like its seal."""
+    sought = magic + (journal_file.salt or b"")
     while len(data := journal_file.file.read(SEARCH_SIZE, position)) >= len(sought):
         found = data.find(sought)
         while found >= 0:
@@ -240,7 +243,7 @@ def _start_of_sealed(file: File, pad_at: int) -> int | None:
 
 def _cut_off(disk: Disk, path: str, end: LogMark) -> None:
     """End the file at ``end``, durably, before a newer file is begun."""
-    _log.warn("dropped a torn group, never acknowledged, at {end}", end=end)
+    _log.warn("dropped what was not on the disk when the power failed, at {end}", end=end)
     file = disk.open(path, writable=True)
     try:
         file.truncate(end.offset)

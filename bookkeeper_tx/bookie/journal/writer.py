@@ -54,7 +54,7 @@ class OutOfDescriptors(StorageFailed):
 
 
 class JournalWriter:
-    """Writes groups of records, each sealed and synced, to the newest file of a journal directory.
+    """Writes groups of records, each sealed, to the newest file of a journal directory, and syncs them.
 
     ``check_directory()`` raises StorageFailed if the path of the directory leads to another one by now, or OSError.
     """
@@ -80,6 +80,8 @@ class JournalWriter:
         self._version = journal.VERSION
         self._salt = b""
         self._position = 0
+        self._synced_end = 0
+        """The end of the bytes that are on the disk for certain."""
         self._zeroed_end = 0
         self._dirty_end = 0
         """The end of the bytes that a group whose write failed may have left; 0 if there are none."""
@@ -108,6 +110,7 @@ class JournalWriter:
         return self._disk.open_directory(self._directory)
 
     def _open_next(self, directory: Directory, version: int) -> LogMark:
+        self._sync_rest()
         try:
             ids = list_journals(self._disk, self._directory)
         except OSError as error:
@@ -132,11 +135,14 @@ class JournalWriter:
         self._sync_directory(directory)
         self.close()
         self._file, self._journal_id, self._version, self._salt = file, journal_id, version, salt
-        self._position, self._zeroed_end, self._dirty_end = len(start), zeroed_end, 0
+        self._position = self._synced_end = len(start)
+        self._zeroed_end, self._dirty_end = zeroed_end, 0
         return self._mark
 
-    def write_group(self, buffers: Sequence[Buffer]) -> LogMark:
-        """Write ``buffers``, complete records, as one group; return the position after it once it is on the disk.
+    def write_group(self, buffers: Sequence[Buffer], syncs: bool = True) -> LogMark:
+        """Write ``buffers``, complete records, as one group; return the position before which all is on the disk.
+
+        ``syncs``: that is the end of the group.
 
         The first group with records of ledgers outside scope 0 begins a file whose version allows them.
         Raises StorageFailed when it could not be written; then the next group is written in its place.  SyncFailed is
@@ -152,7 +158,8 @@ class JournalWriter:
             if is_full or version > self._version:
                 self._go_on_in_next(version)
         file, start = self._opened, self._position
-        pad = seal_pad(start, start + len(data), crc32c.crc32c(data), self._salt)
+        magic = journal.SEAL_MAGIC if self._synced_end == start else journal.LAZY_SEAL_MAGIC
+        pad = seal_pad(start, start + len(data), crc32c.crc32c(data), self._salt, magic)
         end = start + len(data) + len(pad)
         try:
             if end > self._zeroed_end:
@@ -161,9 +168,17 @@ class JournalWriter:
             file.write_many((data, pad), start)
         except OSError as error:
             raise StorageFailed(f"cannot write to journal file {file.path} at {start}: {error}") from error
-        self._sync(file)
+        if syncs:
+            self._sync(file)
+            self._synced_end = end
         self._position, self._dirty_end = end, 0
         return self._mark
+
+    def _sync_rest(self) -> None:
+        """Sync what was written without: a reader expects no torn group before a newer file."""
+        if self._file is not None and self._synced_end < self._position:
+            self._sync(self._file)
+            self._synced_end = self._position
 
     def _go_on_in_next(self, version: int) -> None:
         """Start a new file; while there is no descriptor for it, the old one gets longer if its version will do."""
@@ -203,7 +218,7 @@ class JournalWriter:
 
     @property
     def _mark(self) -> LogMark:
-        return LogMark(self._journal_id, self._position)
+        return LogMark(self._journal_id, self._synced_end)
 
     def _write_zeros(self, file: File, start: int, end: int) -> int:
         """Write zeros from ``start`` to ``end`` or further; return the end of the zeros."""

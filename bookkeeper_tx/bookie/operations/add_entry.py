@@ -3,7 +3,8 @@
 The reactor is one thread and nothing here waits between the look at the fence and the append to storage and journal,
 so those are atomic: an entry is either before the fence in the journal, or refused.  Storage comes first so that an
 entry can be read from the moment it is acknowledged; the acknowledgement waits for the journal's fdatasync, except for
-adds with deferred sync, which FORCE_LEDGER makes durable.
+adds with deferred sync, which FORCE_LEDGER makes durable.  With ``journalWriteData=false`` it waits for nothing: only
+the key of a ledger is journaled, and entries are durable when the storage is flushed.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ class AddEntry:
     """Serves adds.
 
     ``force`` learns of acknowledged adds that did not get to the journal, ``watch`` of each last add confirmed that a
-    long poll waits for.
+    long poll waits for.  ``journals_entries``: whether entries are in the journal before they are acknowledged.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class AddEntry:
         availability: Availability,
         force: ForceLedger,
         watch: LacWatch,
+        journals_entries: bool = True,
     ) -> None:
         self._storage = storage
         self._journal = journal
@@ -47,6 +49,7 @@ class AddEntry:
         self._force = force
         self._watch = watch
         self._watched = watch.ledgers
+        self._journals_entries = journals_entries
 
     def serve(self, request: AddRequests, connection: Connection) -> None:
         """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
@@ -67,10 +70,14 @@ class AddEntry:
             added = self._storage.add(ledger, run)
         except BookKeeperError as error:
             return status_of(error)
-        records += added
-        if request.deferred_sync:
+        if not self._journals_entries:
+            self._journal_keys(records, [run.ledger_id])
+            connection.reply(request, statuses.EOK, [request.replies(statuses.EOK)])
+        elif request.deferred_sync:
+            records += added
             self._defer(request, connection, records)
         else:
+            records += added
             waiter_bytes = max(request.content_bytes - sum(map(len, added)), 0)
             self._journal.append(records, partial(self._synced, request, connection), waiter_bytes)
         if self._watched and run.ledger_id in self._watched:
@@ -121,15 +128,29 @@ class AddEntry:
         taken = [index for index in range(len(adds)) if index not in refused] if refused else range(len(adds))
         if not taken:
             return
-        at_ends = [index for index in taken if index not in others] if others else taken
-        records += [adds[index][4] for index in at_ends]
-        waiter_bytes += MIXED_ADD_BYTES * len(taken)
-        self._journal.append(records, partial(self._mixed_synced, request, taken, connection), waiter_bytes)
+        if self._journals_entries:
+            at_ends = [index for index in taken if index not in others] if others else taken
+            records += [adds[index][4] for index in at_ends]
+            waiter_bytes += MIXED_ADD_BYTES * len(taken)
+            self._journal.append(records, partial(self._mixed_synced, request, taken, connection), waiter_bytes)
+        else:
+            self._journal_keys(records, [adds[index][0] for index in taken])
+            connection.reply(request, statuses.EOK, [request.replies(taken, statuses.EOK)])
         if self._watched:
             for ledger_id in {adds[index][0] for index in taken} & self._watched.keys():
                 advanced = self._storage.ledger(ledger_id)
                 assert advanced is not None
                 self._watch.advanced(advanced)
+
+    def _journal_keys(self, records: list[Buffer], ledger_ids: Sequence[int]) -> None:
+        """Journal the key records of ledgers, for which no client waits."""
+
+        def synced(error: BaseException | None) -> None:
+            if error is None:
+                self._keys.all_recorded(ledger_ids)
+
+        if records:
+            self._journal.append(records, synced)
 
     def _add_one(self, add: OneAdd, recovery: bool, records: list[Buffer]) -> int:
         """Have the storage take an entry; append to ``records`` what must be journaled before it is acknowledged.
@@ -141,6 +162,8 @@ class AddEntry:
         if ledger.fenced and not recovery:
             raise LedgerFenced
         added = self._storage.add_record(ledger, entry_id, last_add_confirmed, record)
+        if not self._journals_entries:
+            return 0
         records += added
         return max(len(record) - sum(map(len, added)), 0)
 

@@ -69,7 +69,7 @@ class Dispatch:
         runs = self._runs = StoredRuns(storage, config.reads_bytes_per_connection_max, config.reads_bytes_max)
         cold = self._cold = ColdLedgers(storage)
         force = ForceLedger(journal)
-        adding = AddEntry(storage, journal, keys, availability, force, watch)
+        adding = AddEntry(storage, journal, keys, availability, force, watch, config.journal_data_written)
         add = _braked(self._brake, cold.before_adds(adding.serve))
         add_mixed = _braked(self._brake, cold.before_mixed_adds(adding.serve_mixed))
         writing_lac = cold.before(WriteLac(storage, journal, keys, availability, watch).serve)

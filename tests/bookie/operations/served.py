@@ -53,8 +53,10 @@ def statuses_in(replies: bytes) -> list[Status]:
 class Bookie:
     """Real storage and journal on real files, the journal's thread moved by hand."""
 
-    def __init__(self, directory: Path, disk: Disk | None = None, read_worker: SteppedWorker | None = None) -> None:
-        disk, config, inline = disk or Disk(), config_of(directory), InlineWorker()
+    def __init__(
+        self, directory: Path, disk: Disk | None = None, read_worker: SteppedWorker | None = None, **settings: Any
+    ) -> None:
+        disk, config, inline = disk or Disk(), config_of(directory, **settings), InlineWorker()
         reading = read_worker or inline
         self.journal_worker = SteppedWorker()
         self.storage = storage = LedgerStorage(disk, str(directory), config, inline, reading)

@@ -31,14 +31,14 @@ from tests.bookie.seams import (
 
 
 class Bench:
-    def __init__(self, read_only: bool = False) -> None:
+    def __init__(self, read_only: bool = False, journals_entries: bool = True) -> None:
         self.storage, self.journal, self.client = MemoryStorage(), MemoryJournal(), Client()
         self.availability = Availability(read_only)
         parts: Any = (self.storage, self.journal, LedgerKeys(self.storage))  # type: ignore[arg-type]
         self.force = ForceLedger(self.journal)  # type: ignore[arg-type]
         self.clock = Clock()
         self.watch = watch_of(self.clock)
-        self.add_entry = AddEntry(*parts, self.availability, self.force, self.watch)
+        self.add_entry = AddEntry(*parts, self.availability, self.force, self.watch, journals_entries)
         self.fencing = Fencing(*parts, self.watch, open_brake())
 
     def add(self, *args: Any, **kwargs: Any) -> list[Any]:
@@ -169,6 +169,40 @@ def test_a_failed_journal_is_an_io_error() -> None:
     bench.add(run_of(0, 41))
     bench.journal.sync(error=EIO)
     assert bench.client.take() == [statuses.EIO]
+
+
+# Without entries in the journal -------------------------------------------------------------------------------------
+
+
+def test_without_entries_in_the_journal_an_add_is_acknowledged_at_once_and_its_key_journaled() -> None:
+    bench = Bench(journals_entries=False)
+    assert bench.add(run_of(0, 41)) == [statuses.EOK]
+    assert bench.storage.cached_run(LEDGER, 0) is not None
+    bench.journal.sync()
+    assert bench.add(run_of(1, 41), deferred_sync=True) == [statuses.EOK]
+    assert bench.client.take() == []
+    assert bench.journal.waiting == []
+    assert bench.journal.records == [KEY_RECORD]
+
+
+def test_without_entries_in_the_journal_a_key_that_was_refused_is_journaled_again() -> None:
+    bench = Bench(journals_entries=False)
+    bench.add(run_of(0, 41))
+    bench.journal.sync(error=EIO)
+    assert bench.add(run_of(1, 41)) == [statuses.EOK]
+    bench.journal.sync()
+    assert bench.journal.records == [KEY_RECORD]
+
+
+def test_without_entries_in_the_journal_fences_are_there_and_hold() -> None:
+    bench = Bench(journals_entries=False)
+    bench.add(run_of(0, 41))
+    outcomes = bench.fence()
+    assert bench.add(run_of(1, 41)) == [statuses.EFENCED]
+    assert outcomes == []
+    bench.journal.sync()
+    assert outcomes == [statuses.EOK]
+    assert bench.journal.records == [KEY_RECORD, KEY_RECORD, FENCE_RECORD]
 
 
 # Deferred sync -------------------------------------------------------------------------------------------------------

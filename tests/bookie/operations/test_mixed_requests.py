@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from bookkeeper_tx.protocol.client.v2 import V2ClientConnection
 from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
+from protocol_specs.disk.meta_entries import LEDGER_KEY
 from protocol_specs.fields import FRAME_SIZE_MAX
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.operations import Flag
+from tests.bookie.journal.journals import read_as_java
 from tests.bookie.operations.served import Bookie, statuses_in
 from tests.bookie.seams import KEY, OTHER_KEY, entry
 from tests.protocol.bookie.v2_frames import ADD, FENCING_READ, add_frame, ids, read_frame
@@ -98,6 +100,20 @@ def test_each_refused_add_is_answered_at_once_and_by_itself(tmp_path: Path) -> N
     # The ledger of the add that was refused after its key was noted can be used, and its key is still journaled.
     assert bookie.receive(add(2, 0) + add(1, 1)) == b""
     assert statuses_in(bookie.sync()) == [statuses.EOK, statuses.EOK]
+
+
+def test_without_entries_in_the_journal_adds_of_many_ledgers_are_answered_at_once(tmp_path: Path) -> None:
+    (tmp_path / "bookie").mkdir()
+    bookie = Bookie(tmp_path / "bookie", journal_data_written=False)
+    adds = b"".join(add(ledger_id, entry_id) for entry_id in range(2) for ledger_id in LEDGERS)
+    for _ in range(2):
+        assert statuses_in(bookie.receive(adds)) == [statuses.EOK] * 2 * len(LEDGERS)
+    settled(bookie)
+    found = bookie.receive(b"".join(read_frame(ledger_id, 1) for ledger_id in LEDGERS))
+    assert statuses_in(found) == [statuses.EOK] * len(LEDGERS)
+    [path] = (tmp_path / "bookie").glob("*.txn")
+    journaled = read_as_java(path.read_bytes())
+    assert set(journaled) == {(ledger_id, LEDGER_KEY) for ledger_id in LEDGERS}
 
 
 def test_entries_in_memory_are_one_reply_and_the_rest_is_answered_by_itself(tmp_path: Path) -> None:

@@ -333,9 +333,9 @@ def test_wrong_options_end_with_1_and_one_line(bookie: LocalBookie) -> None:
 
 
 def test_a_bookie_that_is_not_ready_says_why(bookie: LocalBookie) -> None:
-    bookie._settings = {"journalSyncData": "false"}
+    bookie._settings = {"journalFormatVersionToWrite": 5}
     bookie.launch()
-    with pytest.raises(BookieFailed, match=r"line 1: journalSyncData = false: .*sync"):
+    with pytest.raises(BookieFailed, match=r"line 1: journalFormatVersionToWrite = 5: only"):
         bookie.wait_until_ready()
 
 
