@@ -89,6 +89,9 @@ class BookieConfig:
     """Directory of the journal; the files are in its ``current`` subdirectory."""
     ledger_directory: str
     """Directory of entry logs and indexes; may be the journal directory."""
+    more_journal_directories: tuple[str, ...] = ()
+    """The directories of journals 1, 2 and so on, if there are several: the records of a ledger are in the journal of
+    its id modulo their count (``journalDirectories``)."""
     port: int = field(default=3181, validator=[ge(0)])
     """TCP port; 0 takes a free one, which is printed and registered."""
     listen: str = "127.0.0.1"
@@ -221,6 +224,8 @@ class BookieConfig:
     def __attrs_post_init__(self) -> None:
         if self.port > 65535:
             raise InvalidConfig(f"port {self.port} is not a TCP port: give one from 0 to 65535")
+        if len({self.journal_directory, *self.more_journal_directories}) <= len(self.more_journal_directories):
+            raise InvalidConfig("two journals cannot be in one directory: name each of journalDirectories once")
         if self.read_only and not self.read_only_mode_enabled:
             raise InvalidConfig("forceReadOnlyBookie needs the read-only mode: leave out readOnlyModeEnabled=false")
         if (self.disk_usage_low_water or 0) > self.disk_usage_threshold:
@@ -228,6 +233,11 @@ class BookieConfig:
                 f"a full disk ({self.disk_usage_threshold}) would be written again at once "
                 f"({self.disk_usage_low_water}): give a lower diskUsageLwmThreshold"
             )
+
+    @property
+    def journal_directories(self) -> tuple[str, ...]:
+        """The directories of all journals."""
+        return (self.journal_directory, *self.more_journal_directories)
 
     @property
     def serves_batch_read(self) -> bool:

@@ -46,7 +46,7 @@ class Options(usage.Options):
             "Where the metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT;HOST:PORT/ledgers.",
         ],
         ["data", "d", None, "Directory of journal, entry logs and indexes."],
-        ["journal-dir", None, None, "Directory of the journal, if it is to be on a disk of its own."],
+        ["journal-dir", None, None, "Directory of the journal, if it is to be on a disk of its own; several: D,E."],
         [
             "port",
             "p",
@@ -72,9 +72,11 @@ class Options(usage.Options):
         values: dict[str, Any] = {}
         if self["config"] is not None:
             values = read_config_file(self["config"], self.warnings.append)
+        journals = self["journal-dir"].split(",") if self["journal-dir"] else [self["data"]]
         given = {
             "metadata_uri": self["metadata"],
-            "journal_directory": self["journal-dir"] or self["data"],
+            "journal_directory": journals[0],
+            "more_journal_directories": None if journals == [None] else tuple(journals[1:]),
             "ledger_directory": self["data"],
             "port": _port(self["port"]),
             "listen": self["listen"],
@@ -95,6 +97,7 @@ class Options(usage.Options):
             raise InvalidConfig(f"--wire-compat {values['wire_compat']}: only 4.16 can be imitated")
         for field in ("journal_directory", "ledger_directory"):
             values[field] = os.path.abspath(values[field])
+        values["more_journal_directories"] = tuple(map(os.path.abspath, values.get("more_journal_directories", ())))
         return BookieConfig(**values)
 
 

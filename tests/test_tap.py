@@ -61,6 +61,15 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert (config.port, config.journal_directory, config.ledger_directory) == (9, "/d", "/d")
 
 
+def test_several_journals(tmp_path: Path) -> None:
+    path = tmp_path / "bk.conf"
+    path.write_text("metadataServiceUri=zk://h/l\njournalDirectories=/f1,/f2\nledgerDirectories=/fl\n")
+    given = ("--config", str(path))
+    assert parsed(*given).journal_directories == ("/f1", "/f2")
+    assert parsed(*given, "--data", "/d").journal_directories == ("/d",)
+    assert parsed(*given, "--journal-dir", "/a,/b", "--data", "/d").journal_directories == ("/a", "/b")
+
+
 def test_relative_directories_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert parsed("--metadata", "sqlite:///m", "--data", "d").ledger_directory == str(tmp_path / "d")

@@ -1,7 +1,7 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,9 +12,10 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.disk_check import DiskCheck
-from bookkeeper_tx.bookie.journal import files, replay
+from bookkeeper_tx.bookie.journal.at_start import JournalsAtStart
 from bookkeeper_tx.bookie.journal.journal import Journal
-from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.journals import AnyJournal, Journals
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, marks_of
 from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
@@ -52,6 +53,7 @@ class Bookie:
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of batch reads to count them;
     ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
     their file system is read-only: then what is there is served, and the journal from memory, until the next start;
+    ``more_journals`` are the directories of further journals, each with a worker of one thread;
     ``journal_arguments`` go to :class:`Journal`.
     """
 
@@ -67,26 +69,33 @@ class Bookie:
         measured: Callable[[Serve], Serve] = lambda serve: serve,
         check_directories: Callable[[], None] = lambda: None,
         read_only: bool = False,
+        more_journals: Sequence[tuple[str, Threads]] = (),
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only, config.read_only_mode_enabled)
         self._config = config
         self._on_fatal = on_fatal
         self._disk = disk
-        self._journal_directory = journal_directory
+        journals = [(journal_directory, workers.journal), *more_journals]
+        self._journal_directories = [directory for directory, _ in journals]
+        self._at_start = JournalsAtStart(disk, self._journal_directories, [ledger_directory])
         self._ledger_directory = ledger_directory
         self._worker = workers.flush
         self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read)
-        self._journal = Journal(
-            disk,
-            journal_directory,
-            config,
-            threads=workers.journal,
-            on_fatal=on_fatal,
-            check_directory=check_directories,
-            sync_data=config.journal_data_synced,
-            **journal_arguments,
-        )
+        made = [
+            Journal(
+                disk,
+                directory,
+                config,
+                threads=threads,
+                on_fatal=on_fatal,
+                check_directory=check_directories,
+                sync_data=config.journal_data_synced,
+                **journal_arguments,
+            )
+            for directory, threads in journals
+        ]
+        self._journal: AnyJournal = Journals(made) if more_journals else made[0]
         self._periodic_sync = PeriodicSync(reactor, self._journal, config.page_cache_flush_interval_s)
         self._sync_thread = SyncThread(
             reactor,
@@ -105,7 +114,7 @@ class Bookie:
         self._journal.on_failing_changed = self._failures_changed
         self._check_directories = check_directories
         self.ledger_disks = LedgerDisks(disk, [ledger_directory], config)
-        self._journal_space = Space(config)
+        self._journal_spaces = [Space(config) for _ in journals]
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
@@ -169,11 +178,11 @@ class Bookie:
         """
         self._storage.start()
         sink = StorageSink(self._storage, "the file system is read-only" if self._read_only else "")
-        mark = read_last_mark(self._disk, [self._ledger_directory])
-        if mark != BEGINNING and not self._read_only:
+        mark = self._at_start.read_mark()
+        if set(marks_of(mark)) != {BEGINNING} and not self._read_only:
             self._confirm(mark)
         try:
-            replayed = replay.replay(self._disk, self._journal_directory, mark, sink, self._read_only)
+            replayed = self._at_start.replay(mark, sink, self._read_only)
         except ReplayTooLong as error:
             raise RefusedToStart(f"{error}. {self._way_out(mark)}") from error
         sink.finish()
@@ -190,17 +199,14 @@ class Bookie:
             self._write_mark(mark)
             self._marked = mark
             self._look()
-            behind = files.bytes_behind(self._disk, self._journal_directory, mark)
-            if self._journal_space.short or self._disk.free_bytes(self._journal_directory) < behind:
-                for path in files.remove_before(self._disk, self._journal_directory, mark, 0):
-                    log.warn("space is short: gave up the old journal file {path}", path=path)
+            for path in self._at_start.give_up_old(mark, self._journals_short):
+                log.warn("space is short: gave up the old journal file {path}", path=path)
         except OSError as error:
             log.error("old journal files stay: {error}", error=error)
 
     def _way_out(self, mark: LogMark) -> str:
         """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
-        size = files.bytes_behind(self._disk, self._journal_directory, mark)
-        first = files.file_path(self._journal_directory, mark.journal_id)
+        size, first = self._at_start.bytes_behind(mark), ", ".join(self._at_start.first_needed(mark))
         room = "mount it for writing" if self._read_only else f"free as many on the disk of {self._ledger_directory}"
         return (
             f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
@@ -211,14 +217,19 @@ class Bookie:
         """Look whether the directories are ours, and how full their disks are."""
         self._check_directories()
         self.ledger_disks.look()
-        path = self._journal_directory
-        self._journal_space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
+        for space, path in zip(self._journal_spaces, self._journal_directories, strict=True):
+            space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
+
+    @property
+    def _journals_short(self) -> bool:
+        """Whether the disk of a journal is nearly full."""
+        return any(space.short for space in self._journal_spaces)
 
     def _looked(self) -> None:
         self.availability.note(Reason.DISK_FULL, self.ledger_disks.read_only)
         self.availability.note(Reason.RESERVE_USED, self.ledger_disks.reserve_used)
-        was_short, self._journal.short_of_space = self._journal.short_of_space, self._journal_space.short
-        if self._journal_space.short and not was_short and not self._read_only:
+        was_short, self._journal.short_of_space = self._journal.short_of_space, self._journals_short
+        if self._journals_short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
             self._sync_thread.remove_journals()
         self.dispatch.look_again()
@@ -238,7 +249,7 @@ class Bookie:
 
     def _write_mark(self, mark: LogMark) -> None:
         self._check_directories()  # what was flushed may be elsewhere, and the journal must stay then
-        write_last_mark(self._disk, [self._ledger_directory], mark)
+        self._at_start.write_mark(mark)
 
     def _failures_changed(self) -> None:
         """Make the bookie read-only while a disk is full or broken; clients go on reading."""

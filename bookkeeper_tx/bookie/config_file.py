@@ -14,8 +14,12 @@ STORAGE_CLASSES = ("SortedLedgerStorage", "InterleavedLedgerStorage")
 """Both write the same files, and so does our storage."""
 
 
+def _directories(setting: Setting) -> list[str]:
+    return [name.strip() for name in setting.value.split(",") if name.strip()]
+
+
 def _directory(setting: Setting) -> str:
-    names = [name.strip() for name in setting.value.split(",") if name.strip()]
+    names = _directories(setting)
     if len(names) != 1:
         raise setting.refuse(
             f"one directory is supported, {len(names)} are named; entries in the others would be served as missing"
@@ -28,6 +32,7 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "port": lambda setting: setting.integer(0, 65535),
     "boolean": Setting.boolean,
     "directory": _directory,
+    "directories": _directories,
     "count": lambda setting: setting.integer(1),
     "count or none": lambda setting: setting.integer(0),
     "count or default": lambda setting: setting.integer(1) if setting.value != "-1" else None,
@@ -59,6 +64,9 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
                 values.setdefault(field, value)
         elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS:
             _check(setting, warn)
+    if journals := values.pop("journal_directory", None):
+        values["journal_directory"], *more = journals
+        values |= {"more_journal_directories": tuple(more)} if more else {}
     _check_storage(settings)
     values |= bookie_security(settings, warn)
     if "metadata_uri" not in values and "zkServers" in settings:

@@ -5,8 +5,8 @@ from typing import Final
 MAPPED: Final[dict[str, tuple[str, str]]] = {
     "metadataServiceUri": ("metadata_uri", "text"),
     "zkTimeout": ("metadata_timeout_s", "milliseconds"),
-    "journalDirectories": ("journal_directory", "directory"),
-    "journalDirectory": ("journal_directory", "directory"),
+    "journalDirectories": ("journal_directory", "directories"),
+    "journalDirectory": ("journal_directory", "directories"),
     "ledgerDirectories": ("ledger_directory", "directory"),
     "bookiePort": ("port", "port"),
     "bookieId": ("bookie_id", "text"),

@@ -1,12 +1,14 @@
 """The data directories of a bookie: the layout, which is Java's, the refusals, and the lock against a second bookie.
 
 ``<journal directory>/current`` holds journal files, ``<ledger directory>/current`` entry logs, index files and the
-mark; both may be one directory.
+marks; both may be one directory.
 """
 
 import contextlib
 import errno
 import os
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
@@ -15,12 +17,16 @@ from bookkeeper_tx.errors import RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
+from protocol_specs.disk.last_mark import file_name as mark_name
 
 LOCK_NAME: Final = "bookie.lock"
 """The kernel holds a lock on it while our bookie runs.  A Java bookie does not look at it."""
 
 OLD_LAYOUT: Final = (".txn", ".idx", ".log")
 """Endings of the names of files that were beside ``current`` in layouts before version 3 (Java's ``BookieImpl``)."""
+
+MARK: Final = re.compile(re.escape(MARK_NAME) + r"(\.\d+)?")
+"""The name of a file with the mark of a journal."""
 
 ROCKSDB_NAMES: Final = ("ledgers", "locations")
 
@@ -30,19 +36,22 @@ class DirectoryLost(StorageFailed):
 
 
 class Directories:
-    """The directories of one bookie.  Calls block."""
+    """The directories of one bookie; ``more_journals`` are those of the journals behind the first.  Calls block."""
 
-    def __init__(self, disk: Disk, journal: str, ledger: str) -> None:
+    def __init__(self, disk: Disk, journal: str, ledger: str, more_journals: Sequence[str] = ()) -> None:
         self._disk = disk
-        self._configured = list(dict.fromkeys((journal, ledger)))
+        self._configured = list(dict.fromkeys((journal, *more_journals, ledger)))
+        self._journal_count = 1 + len(more_journals)
         self._locks: list[File] = []
         self._opened: dict[str, Directory] = {}
         """The ``current`` ones.  While they are open, no other directory can have their identity."""
         self._cookie: bytes | None = None
         self.journal = os.path.join(journal, CURRENT)
-        """The directory of the journal files."""
+        """The directory of the journal files, of the first journal if there are several."""
+        self.more_journals = [os.path.join(directory, CURRENT) for directory in more_journals]
+        """The directories of the others."""
         self.ledger = os.path.join(ledger, CURRENT)
-        """The directory of entry logs, index files and the mark."""
+        """The directory of entry logs, index files and the marks."""
         self.read_only = False
         """Whether one of them was on a read-only file system when it was opened."""
 
@@ -151,9 +160,14 @@ class Directories:
                 f"{os.path.join(current, rocksdb[0])} was written by DbLedgerStorage, which is not supported: "
                 "convert the directory to interleaved storage, or give an empty one"
             )
-        marks = [name for name in names if name.startswith(MARK_NAME + ".") and name[len(MARK_NAME) + 1 :].isdigit()]
+        self._check_marks(current, names)
+
+    def _check_marks(self, current: str, names: Sequence[str]) -> None:
+        """Raise RefusedToStart if there were more journals once, or only one."""
+        count = self._journal_count
+        marks = {name for name in names if MARK.fullmatch(name)} - {mark_name(index, count) for index in range(count)}
         if marks:
             raise RefusedToStart(
-                f"{os.path.join(current, marks[0])} was written by a bookie with several journal directories, "
-                "which are not supported"
+                f"{os.path.join(current, min(marks))} was written by a bookie with another number of journal "
+                f"directories than {count}: name all of them, in the same order"
             )

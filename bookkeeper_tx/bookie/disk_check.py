@@ -8,7 +8,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.directories import DirectoryLost
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
@@ -28,7 +28,7 @@ class DiskCheck:
         worker: Threads,
         look: Callable[[], None],
         looked: Callable[[], None],
-        journal: Journal,
+        journal: AnyJournal,
         on_fatal: Callable[[BaseException], None],
     ) -> None:
         self._clock = clock

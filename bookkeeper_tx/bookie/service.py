@@ -144,7 +144,9 @@ class BookieService(Service):
         self._config = descriptors.shared_out(self._config, descriptors.raise_limit())
         config, disk = self._config, self._disk
         security = self._security()  # first: it refuses a configuration before a file is touched
-        directories = Directories(disk, config.journal_directory, config.ledger_directory)
+        directories = Directories(
+            disk, config.journal_directory, config.ledger_directory, more_journals=config.more_journal_directories
+        )
         directories.open()
         self._undo.append(directories.close)
         address = self._bind(config, self._former_id(directories))
@@ -195,7 +197,8 @@ class BookieService(Service):
             log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
         instance_id = await self._store.instance_id()
         config = self._config
-        expected = Cookie.of(address.bookie_id, config.journal_directory, config.ledger_directory, instance_id)
+        journals = ",".join(config.journal_directories)
+        expected = Cookie.of(address.bookie_id, journals, config.ledger_directory, instance_id)
         stored = await self._store.read_cookie(address.bookie_id)
         plan = directories.plan_cookie(expected, None if stored is None else stored[0])
         directories.write_cookies(plan)
@@ -221,6 +224,10 @@ class BookieService(Service):
             self._fail,
             check_directories=directories.check,
             read_only=directories.read_only,
+            more_journals=[
+                (directory, self._worker(f"journal-{index}"))
+                for index, directory in enumerate(directories.more_journals, 1)
+            ],
             **self._journal_arguments,
         )
         return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()

@@ -68,10 +68,14 @@ class LedgerDisks:
         return any(space.short for space in self.spaces.values())
 
     @property
+    def full(self) -> bool:
+        """Whether one of the disks is full: no time for compaction, which needs room to make some."""
+        return len(self.writable) < len(self.spaces)
+
+    @property
     def read_only(self) -> bool:
         """Whether adds are to be refused, but for those of high priority."""
-        count = len(self.writable)
-        return count < len(self.spaces) if self._config.read_only_on_any_disk_full else not count
+        return self.full if self._config.read_only_on_any_disk_full else not self.writable
 
     @property
     def reserve_used(self) -> bool:

@@ -5,6 +5,12 @@ from construct import Int64sb, Struct
 FILE_NAME = "lastMark"
 """With one journal directory; with several, ``lastMark.0`` and so on, by position in the configuration."""
 
+
+def file_name(index: int, count: int) -> str:
+    """Return the name of the file with the mark of journal ``index`` of ``count``."""
+    return FILE_NAME if count == 1 else f"{FILE_NAME}.{index}"
+
+
 LAST_MARK = Struct(
     "journal_id" / Int64sb * "the journal file `<id>.txn`", "offset" / Int64sb * "in that file: where replay starts"
 )

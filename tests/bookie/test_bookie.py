@@ -40,13 +40,16 @@ class Started:
         on_fatal: Any = pytest.fail,
         check_directories: Any = lambda: None,
         read_only: bool = False,
+        more_journals: Any = (),
         **settings: Any,
     ) -> None:
         self.clock = Clock()
         self.flushing = SteppedWorker()
         workers = Workers(InlineWorker(), self.flushing, InlineWorker())
         parts: Any = (disk, DIRECTORY, DIRECTORY, evolve(CONFIG, **settings), self.clock, workers, on_fatal)
-        self.bookie = Bookie(*parts, check_directories=check_directories, read_only=read_only)
+        self.bookie = Bookie(
+            *parts, check_directories=check_directories, read_only=read_only, more_journals=more_journals
+        )
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
         result_of(starting)
@@ -405,3 +408,19 @@ def test_an_idle_journal_is_synced_after_the_interval(disk: CrashingDisk) -> Non
     bookie.clock.advance(0.25)
     disk.restart()
     assert Started(disk).read(5) == entry(5)
+
+
+def test_with_several_journals_each_moves_its_mark_and_gives_up_its_files() -> None:
+    disk, second = new_disk(), "/second/current"
+    disk.make_directories(second)
+    for start in range(3):
+        bookie = Started(disk, more_journals=[(second, InlineWorker())], journal_backups_max=0)
+        assert EIO not in bookie.add_among_others(2 * start, 41)
+        assert [bookie.read(entry_id) for entry_id in range(2 * start + 2)] == [entry(n) for n in range(2 * start + 2)]
+        bookie.clock.advance(10)
+        bookie.flushing.run_all()
+        assert {"lastMark.0", "lastMark.1"} <= set(disk.list_directory(DIRECTORY))
+        assert [
+            len([name for name in disk.list_directory(each) if name.endswith(".txn")]) for each in (DIRECTORY, second)
+        ] == [1, 1]
+        disk.restart()

@@ -118,6 +118,15 @@ def test_lines_may_go_on_and_values_may_be_empty(read: Any) -> None:
     )
 
 
+def test_several_journal_directories(read: Any) -> None:
+    values, warnings = read("journalDirectories=/j1, /j2,/j3\nledgerDirectories=/l\nmetadataServiceUri=zk://h/l")
+    assert warnings == []
+    assert BookieConfig(**values).journal_directories == ("/j1", "/j2", "/j3")
+    values, _ = read("journalDirectories=/j1,/j1\nledgerDirectories=/l\nmetadataServiceUri=zk://h/l")
+    with pytest.raises(InvalidConfig, match="journalDirectories"):
+        BookieConfig(**values)
+
+
 def test_zookeeper_servers_make_a_uri(read: Any) -> None:
     assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
     assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"
@@ -132,7 +141,6 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "entryLogPerLedgerEnabled=true",
         "skipReplayJournalInvalidRecord=true",
         "ledgerStorageClass=org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
-        "journalDirectories=/a,/b",
         "ledgerDirectories=/a,/b",
         "indexDirectories=/c",
         "logSizeLimit=1073741825",

@@ -64,6 +64,22 @@ def test_databases_of_another_storage_are_refused(tmp_path: Path, name: str) -> 
     assert str(tmp_path / "l" / "current" / os.path.dirname(name)) in text
 
 
+def test_several_journals_have_a_directory_each(tmp_path: Path) -> None:
+    first, second, ledger = (str(tmp_path / name) for name in ("j1", "j2", "l"))
+    directories = Directories(Disk(), first, ledger, more_journals=[second])
+    directories.open()
+    assert directories.more_journals == [f"{second}/current"]
+    with pytest.raises(RefusedToStart, match="already running"):
+        Directories(Disk(), second, ledger).open()
+    directories.close()
+    for name in ("lastMark.0", "lastMark.1"):
+        Disk().replace(f"{ledger}/current/{name}", bytes(16))
+    directories.open()
+    directories.close()
+    with pytest.raises(RefusedToStart, match="another number of journal directories than 1"):
+        Directories(Disk(), first, ledger).open()
+
+
 def test_marks_of_several_journals_are_refused(tmp_path: Path) -> None:
     put(tmp_path, "current/lastMark.1")
     assert "lastMark.1" in refusal(tmp_path)

@@ -125,6 +125,7 @@ def test_without_a_setting_the_reserve_is_one_entry_log() -> None:
     assert config_of(entry_log_free_bytes_min=5).high_priority_free_bytes_min == 5
 
 
-def test_nearly_full_disks_are_told_of() -> None:
+def test_nearly_full_and_full_disks_are_told_of() -> None:
     bench = Bench(A, B)
+    assert [bench.use(*used).full for used in ((950, 950), (0, 951), (951, 951))] == [False, True, True]
     assert [bench.use(*used).short for used in ((900, 900), (900, 901), (0, 0))] == [False, True, False]

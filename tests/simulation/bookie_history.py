@@ -150,6 +150,7 @@ class BookieHistory:
             self._fatal,
             clock=lambda: self.clock_s,
             salt=self.random.randbytes,
+            more_journals=self.more_journals(),
         )
         starting = Deferred.fromCoroutine(self.bookie.start())
         failures: list[Any] = []
@@ -158,6 +159,10 @@ class BookieHistory:
         assert starting.called
         if failures:
             failures[0].raiseException()
+
+    def more_journals(self) -> list[Any]:
+        """Return directories and workers of further journals."""
+        return []
 
     def _fatal(self, error: BaseException) -> None:
         assert self.disk.crashed, error

@@ -8,6 +8,7 @@ import pytest
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.histories import count_failing, run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
 
@@ -15,7 +16,15 @@ HISTORIES, LAZY_HISTORIES = 250, 100
 
 
 def test_what_clients_were_told_is_true_after_every_crash() -> None:
-    histories = run_all(BookieHistory, HISTORIES)
+    check(BookieHistory)
+
+
+def test_so_it_is_with_several_journals() -> None:
+    check(SeveralJournalsHistory)
+
+
+def check(make: type[BookieHistory]) -> None:
+    histories = run_all(make, HISTORIES)
     assert sum(history.crashes for history in histories) >= 1000
     assert sum(history.acknowledged_count for history in histories) > 20_000
     assert sum(history.fence_count for history in histories) > 300
@@ -41,6 +50,6 @@ def test_a_model_that_allows_no_loss_notices_it(settings: Any) -> None:
     assert count_failing(Strict, 40, (AssertionError,)) > 20
 
 
-@pytest.mark.parametrize("make", [BookieHistory, UnsyncedHistory, UnjournaledHistory])
+@pytest.mark.parametrize("make", [BookieHistory, SeveralJournalsHistory, UnsyncedHistory, UnjournaledHistory])
 def test_the_model_notices_a_sync_that_does_nothing(make: type[BookieHistory]) -> None:
     assert count_failing(partial(make, syncs_lie=True), 40, (Exception,)) > 10

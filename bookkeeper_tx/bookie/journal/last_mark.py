@@ -29,25 +29,52 @@ class LogMark:
 BEGINNING = LogMark(0, 0)
 
 
-def read_last_mark(disk: Disk, ledger_directories: Sequence[str]) -> LogMark:
+@frozen(order=True)
+class CombinedMark(LogMark):
+    """The marks of several journals: the first one's, and with it those of the others."""
+
+    others: tuple[LogMark, ...] = ()
+    """In the order of the configuration."""
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, marks_of(self)))
+
+
+def combined(marks: Sequence[LogMark]) -> LogMark:
+    """Return the marks of all journals, at least one, as one mark; :func:`marks_of` takes it apart."""
+    first, *others = marks
+    return CombinedMark(first.journal_id, first.offset, tuple(others)) if others else first
+
+
+def marks_of(mark: LogMark) -> tuple[LogMark, ...]:
+    """Return the mark of each journal."""
+    if isinstance(mark, CombinedMark):
+        return (LogMark(mark.journal_id, mark.offset), *mark.others)
+    return (mark,)
+
+
+def read_last_mark(disk: Disk, ledger_directories: Sequence[str], name: str = last_mark.FILE_NAME) -> LogMark:
     """Return the greatest mark in ``ledger_directories`` (their ``current``), BEGINNING if there is none.
 
-    Missing and short files are ignored, as by Java's ``Journal``: a crash may have left one of several old or short.
+    ``name`` is that of the file, which Java numbers if there are several journals.  Missing and short files are
+    ignored, as by Java's ``Journal``: a crash may have left one of several old or short.
     """
     marks = [BEGINNING]
     for directory in ledger_directories:
         with contextlib.suppress(FileNotFoundError):
-            data = disk.read(os.path.join(directory, last_mark.FILE_NAME))
+            data = disk.read(os.path.join(directory, name))
             if len(data) >= _MARK.size:
                 marks.append(LogMark(*_MARK.unpack_fixed(data)))
     return max(marks)
 
 
-def write_last_mark(disk: Disk, ledger_directories: Sequence[str], mark: LogMark) -> None:
+def write_last_mark(
+    disk: Disk, ledger_directories: Sequence[str], mark: LogMark, name: str = last_mark.FILE_NAME
+) -> None:
     """Store ``mark`` durably in every directory (their ``current``).  After an OSError the old mark may still be there.
 
     The caller has made all records before ``mark`` durable in the storage, and the marked file exists.
     """
     data = _MARK.pack(mark.journal_id, mark.offset)
     for directory in ledger_directories:
-        disk.replace(os.path.join(directory, last_mark.FILE_NAME), data)
+        disk.replace(os.path.join(directory, name), data)

@@ -2,13 +2,13 @@
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 
 
 class PeriodicSync:
     """Syncs ``journal`` every ``interval_s`` seconds while it has records that are not synced."""
 
-    def __init__(self, clock: IReactorTime, journal: Journal, interval_s: float) -> None:
+    def __init__(self, clock: IReactorTime, journal: AnyJournal, interval_s: float) -> None:
         self._clock = clock
         self._journal = journal
         self._interval_s = interval_s

@@ -12,7 +12,7 @@ from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Buffer
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
@@ -35,7 +35,7 @@ class AddEntry:
     def __init__(
         self,
         storage: LedgerStorage,
-        journal: Journal,
+        journal: AnyJournal,
         keys: LedgerKeys,
         availability: Availability,
         force: ForceLedger,

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations import request_context
 from bookkeeper_tx.bookie.operations.add_entry import AddEntry
 from bookkeeper_tx.bookie.operations.batch_read import BatchRead
@@ -45,7 +45,7 @@ class Dispatch:
         config: BookieConfig,
         disk: Disk,
         storage: LedgerStorage,
-        journal: Journal,
+        journal: AnyJournal,
         availability: Availability,
         clock: IReactorTime,
         read_worker: Threads,

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.journal import records as journal_records
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
@@ -38,7 +38,7 @@ class Fencing:
     """Fences ledgers, durably; ``brake`` holds back those that have to be journaled while it has too much to write."""
 
     def __init__(
-        self, storage: LedgerStorage, journal: Journal, keys: LedgerKeys, watch: LacWatch, brake: Brake
+        self, storage: LedgerStorage, journal: AnyJournal, keys: LedgerKeys, watch: LacWatch, brake: Brake
     ) -> None:
         self._storage = storage
         self._journal = journal

@@ -6,7 +6,7 @@ the disk.  No ledger has to exist for that, and none is made.
 
 from functools import partial
 
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.protocol.bookie.v3_force_ledger import ForceLedgerRequest
 from protocol_specs.wire import status as statuses
@@ -19,7 +19,7 @@ FORCES_MAX = 10_000
 class ForceLedger:
     """Serves requests to sync the adds of a ledger."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: AnyJournal) -> None:
         self._journal = journal
         self._waiting = 0
         self._lost: set[int] = set()

@@ -4,7 +4,7 @@ from functools import partial
 
 from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.journal import records as journal_records
-from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
@@ -27,7 +27,7 @@ class WriteLac:
     def __init__(
         self,
         storage: LedgerStorage,
-        journal: Journal,
+        journal: AnyJournal,
         keys: LedgerKeys,
         availability: Availability,
         watch: LacWatch,
