@@ -1,7 +1,7 @@
 """The file ``BOOKIE_STATUS`` of every ledger directory: whether the bookie was read-only, kept over a restart.
 
 One line: layout version, mode, milliseconds since the epoch, and whether an operator has made the bookie read-only.
-Older releases of Java, 4.14 among them, write no fourth field; by a line of three a bookie stays read-only until an
+Java writes the fourth field since 4.17.3; by a line of three a bookie stays read-only until an
 operator changes that.  Of several directories the newest line counts.
 """
 
