@@ -10,10 +10,12 @@ from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.histories import run_all
+from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
 
-HISTORIES = 120
+HISTORIES, OTHER_HISTORIES = 120, 60
 
 
 class _FaultyHistory(BookieHistory):
@@ -41,6 +43,24 @@ class _FaultyHistory(BookieHistory):
         elif fault < 0.04:
             self.disk.capacity = self.random.choice((None, None, 3000, 0))
         super().step()
+
+
+class _FaultySeveralJournals(SeveralJournalsHistory, _FaultyHistory):
+    """One journal may refuse what the other takes, of one request too."""
+
+
+class _FaultyUnsynced(UnsyncedHistory, _FaultyHistory):
+    """A write fails behind groups that are not synced."""
+
+
+class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
+    """A flush fails whose entries are nowhere else."""
+
+
+@pytest.mark.parametrize("make", [_FaultySeveralJournals, _FaultyUnsynced, _FaultyUnjournaled])
+def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
+    histories = run_all(make, OTHER_HISTORIES)
+    assert sum(history.failed_count for history in histories) > 20
 
 
 def test_what_clients_were_told_is_true_whatever_the_disk_does() -> None:
