@@ -80,6 +80,11 @@ def bookkeeper_lock(release: str) -> list[Jar]:
     return read(f"bookkeeper-{release}.lock")
 
 
+def http_lock(release: str) -> list[Jar]:
+    """What the HTTP server and the Prometheus provider of a release need beside its own jars; 4.18.0 alone has one."""
+    return read(f"bookkeeper-{release}-http.lock")
+
+
 def read(filename: str) -> list[Jar]:
     """Read a checked-in lock file by its name in ``locks/``."""
     path = LOCKS / filename

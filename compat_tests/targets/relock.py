@@ -1,7 +1,7 @@
 """Write the lock files anew. For maintainers; needs ``mvn`` and a JDK, which nothing else here does.
 
     python -m compat_tests.targets.relock            every lock
-    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj)
+    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, or 4.18.0-http)
 
 Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
 fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never
@@ -31,6 +31,13 @@ _ECJ = Jar("org.eclipse.jdt", "ecj", "3.33.0", "", "")
 #: on the same JVM as the rest.
 _REPLACED = {"4.9.2": ("org.apache.zookeeper", "zookeeper", "3.6.4")}
 
+#: The HTTP server, and the provider of the metrics that it serves.
+_HTTP = (
+    ("org.apache.bookkeeper.http", "vertx-http-server"),
+    ("org.apache.bookkeeper.stats", "prometheus-metrics-provider"),
+)
+
+_HTTP_SUFFIX = "-http"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:list"
 _DEPENDENCY = re.compile(r"^\s+(?P<coordinate>[\w.-]+(:[\w.-]+){4,5})")
 _NATIVE = re.compile(r"linux-x86_64")
@@ -44,11 +51,13 @@ def _dependency(group: str, artifact: str, version: str, more: str = "") -> str:
     )
 
 
-def project(release: str) -> str:
-    """The POM of an empty project that depends on the bookie of ``release``."""
+def project(release: str, http: bool = False) -> str:
+    """The POM of an empty project that depends on the bookie of ``release``, and on its HTTP server if asked to."""
     replaced = _dependency(*_REPLACED[release]) if release in _REPLACED else ""
     managed = _dependency("org.apache.bookkeeper", "bookkeeper", release, "<type>pom</type><scope>import</scope>")
     wanted = _dependency("org.apache.bookkeeper", "bookkeeper-server", release)
+    if http:
+        wanted += "".join(_dependency(*artifact, release) for artifact in _HTTP)
     return (
         f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         f"<groupId>lock</groupId><artifactId>lock</artifactId><version>1</version><packaging>pom</packaging>"
@@ -71,16 +80,22 @@ def parse_listing(text: str) -> list[Jar]:
     return found
 
 
-def resolve(release: str) -> list[Jar]:
+def resolve(release: str, http: bool = False) -> list[Jar]:
     """Ask Maven for the runtime dependencies of ``release``."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "pom.xml").write_text(project(release), encoding="utf-8")
+        (folder / "pom.xml").write_text(project(release, http), encoding="utf-8")
         listing = folder / "list.txt"
         subprocess.run(
             ["mvn", "-B", "-q", _PLUGIN, "-DincludeScope=runtime", f"-DoutputFile={listing}"], cwd=folder, check=True
         )
         return parse_listing(listing.read_text(encoding="utf-8"))
+
+
+def resolve_http(release: str) -> list[Jar]:
+    """What its HTTP server adds to the dependencies of ``release``, which are locked."""
+    locked = {(jar.group, jar.artifact) for jar in lockfile.bookkeeper_lock(release)}
+    return [jar for jar in resolve(release, http=True) if (jar.group, jar.artifact) not in locked]
 
 
 def with_hashes(unlocked: list[Jar]) -> list[Jar]:
@@ -95,9 +110,13 @@ def with_hashes(unlocked: list[Jar]) -> list[Jar]:
 
 def main(names: list[str]) -> None:
     """Write the lock files named, or all of them."""
-    for name in names or [*lockfile.RELEASES, "ecj"]:
+    for name in names or [*lockfile.RELEASES, f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj"]:
         if name == "ecj":
             filename, heading, found = "ecj.lock", "The Eclipse compiler for Java", [_ECJ]
+        elif name.endswith(_HTTP_SUFFIX):
+            release = name.removesuffix(_HTTP_SUFFIX)
+            filename, found = f"bookkeeper-{name}.lock", resolve_http(release)
+            heading = f"BookKeeper {release}: what its HTTP server and Prometheus provider need beside its own lock"
         else:
             filename, found = f"bookkeeper-{name}.lock", resolve(name)
             heading = f"BookKeeper {name}: the runtime dependencies of org.apache.bookkeeper:bookkeeper-server"

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import TracebackType
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.jars import class_path
+from compat_tests.targets.jars import class_path, fetch
 from compat_tests.targets.java.class_archive import ClassArchive, class_archive
 from compat_tests.targets.java_logging import logging_flags
 from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
-from compat_tests.targets.lockfile import release_number
+from compat_tests.targets.lockfile import http_lock, release_number
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess, StartFailed
 
@@ -35,6 +35,16 @@ _STORAGE = {
     "sorted": "org.apache.bookkeeper.bookie.SortedLedgerStorage",
     "interleaved": "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
     "db": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+}
+
+_HTTP = {
+    "httpServerEnabled": "true",
+    "httpServerHost": "127.0.0.1",
+    "httpServerClass": "org.apache.bookkeeper.http.vertx.VertxHttpServer",
+    "enableStatistics": "true",
+    "statsProviderClass": "org.apache.bookkeeper.stats.prometheus.PrometheusMetricsProvider",
+    "prometheusStatsHttpEnable": "false",
+    "prometheusStatsLatencyRolloverSeconds": 5,
 }
 
 
@@ -67,6 +77,7 @@ class JavaBookie:
     :param settings: further keys of ``bk_server.conf``; they win
     :param properties: system properties of its JVM
     :param jvm_flags: flags of its JVM; the default is small and quick to start, and slow for ever
+    :param http_port: of its HTTP server, with Prometheus' metrics at ``/metrics``; none if not given
     """
 
     def __init__(
@@ -86,6 +97,7 @@ class JavaBookie:
         properties: Mapping[str, object] | None = None,
         heap_mb: int = 256,
         jvm_flags: Sequence[str] = SMALL_JVM,
+        http_port: int | None = None,
     ) -> None:
         if bookie_id is not None and release_number(release) < (4, 12):
             raise ValueError(f"a bookie of {release} cannot be given an id of its own")
@@ -102,6 +114,7 @@ class JavaBookie:
         self.properties = dict(properties or {})
         self.heap_mb = heap_mb
         self.jvm_flags = jvm_flags
+        self.http_port = http_port
         self._own_id = bookie_id
         self._process: ServerProcess | None = None
         self._recorded: ClassArchive | None = None
@@ -198,15 +211,18 @@ class JavaBookie:
             values["indexDirectories"] = self.index_dir
         if self._own_id is not None:
             values["bookieId"] = self._own_id
+        if self.http_port is not None:
+            values |= {**_HTTP, "httpServerPort": self.http_port}
         return {**values, **self.settings}
 
     def _new_process(self, name: str) -> ServerProcess:
-        jars = ":".join(map(str, class_path(self.release)))
+        more = fetch(http_lock(self.release)) if self.http_port is not None else ()
+        jars = ":".join(map(str, (*class_path(self.release), *more)))
         command = [str(find_jvm().java), *self._archive_flags(), *self._java_arguments(jars)]
         return ServerProcess(name, command, self.work_dir / "bookie.log")
 
     def _archive_flags(self) -> list[str]:
-        if self.jvm_flags != SMALL_JVM:
+        if self.jvm_flags != SMALL_JVM or self.http_port is not None:
             return []
         archive = class_archive(self.release)
         flags, recording = archive.flags(), archive.recording_flags()

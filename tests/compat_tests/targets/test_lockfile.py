@@ -2,7 +2,17 @@
 
 import pytest
 
-from compat_tests.targets.lockfile import RELEASES, BadLock, Jar, bookkeeper_lock, parse, read, release_number, render
+from compat_tests.targets.lockfile import (
+    RELEASES,
+    BadLock,
+    Jar,
+    bookkeeper_lock,
+    http_lock,
+    parse,
+    read,
+    release_number,
+    render,
+)
 
 _HASH = "0123456789abcdef" * 4
 
@@ -64,3 +74,11 @@ def test_a_lock_that_is_not_there_is_named_with_those_that_are():
 def test_releases_compare_as_numbers():
     assert list(RELEASES) == sorted(RELEASES, key=release_number)
     assert release_number("4.9.2") < release_number("4.14.7")
+
+
+def test_the_http_server_of_the_newest_release_is_locked_beside_its_bookie():
+    beside = http_lock(RELEASES[-1])
+    assert beside == sorted(beside)
+    assert {"vertx-http-server", "prometheus-metrics-provider"} <= {jar.artifact for jar in beside}
+    bookie = {jar.artifact: jar.version for jar in bookkeeper_lock(RELEASES[-1])}
+    assert not {jar.artifact for jar in beside} & bookie.keys()
