@@ -243,6 +243,18 @@ class BookieDisk:
     """None if the bookie did not report it."""
 
 
+@frozen
+class Replication:
+    """What a metadata store tells about the re-replication of a cluster's ledgers (autorecovery)."""
+
+    auditor: BookieId | None = None
+    """The bookie whose process is the auditor now; None if there is none."""
+    enabled: bool = True
+    """Whether it is switched on, which it is unless an operator has switched it off."""
+    is_due: bool = False
+    """Whether a ledger is marked as under-replicated."""
+
+
 class Entry(NamedTuple):
     """One entry as a reader gets it."""
 

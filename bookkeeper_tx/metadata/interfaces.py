@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -98,3 +98,9 @@ class MetadataStore(ClientMetadataStore, Protocol):
 
     def delete_cookie(self, bookie_id: BookieId, version: int) -> "Deferred[None]":
         """Delete a cookie.  Fails with MetadataConflict."""
+
+    def cookie_bookies(self) -> "Deferred[frozenset[BookieId]]":
+        """Fire with all bookies that have a cookie, also those that are down."""
+
+    def replication(self) -> "Deferred[Replication]":
+        """Fire with the state of re-replication; in a store that knows none, nothing is due."""

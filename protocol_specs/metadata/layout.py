@@ -16,6 +16,21 @@ READ_ONLY = "readonly"
 COOKIES = "cookies"
 """Persistent, made with the first cookie; it has a child for every bookie that ever registered."""
 
+UNDERREPLICATION = "underreplication"
+"""Persistent, made by the first auditor: what Java's autorecovery has to do, and who does it."""
+
+AUDITOR_ELECTION = "auditorelection"
+"""Child of UNDERREPLICATION; of its ephemeral sequential children the lowest is the auditor's, ``bookieId: "…"``."""
+
+REPLICATION_DISABLED = "disable"
+"""Child of UNDERREPLICATION; there while re-replication is switched off."""
+
+UNDERREPLICATED_LEDGERS = "ledgers"
+"""Child of UNDERREPLICATION; four levels of hexadecimal digits below it is a child UNDERREPLICATED_PREFIX + id for each
+ledger that lacks replicas."""
+
+UNDERREPLICATED_PREFIX = "urL"
+
 LAYOUT = "LAYOUT"
 INSTANCE_ID = "INSTANCEID"
 """A UUID as text, without newline."""

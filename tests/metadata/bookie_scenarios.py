@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import BookieIdInUse, BookieUnavailable, InvalidArgument, MetadataConflict
+from bookkeeper_tx.model import Replication
 from tests.metadata.contract import INFO, OTHER_INFO, Cluster, scenario
 
 
@@ -101,3 +102,20 @@ async def cookies_are_compared_and_set(cluster: Cluster) -> None:
     for gone in (store.write_cookie("a:1", b"x", 1), store.delete_cookie("a:1", 1)):
         with pytest.raises(MetadataConflict, match="a:1"):
             await gone
+
+
+@scenario
+async def those_with_a_cookie_are_listed(cluster: Cluster) -> None:
+    store = await cluster.open()
+    await store.initialize()
+    assert await store.cookie_bookies() == frozenset()
+    await store.write_cookie("a:1", b"5\none", None)
+    await store.write_cookie("b:1", b"5\none", None)
+    assert await store.cookie_bookies() == {"a:1", "b:1"}
+
+
+@scenario
+async def nothing_is_re_replicated_in_a_new_cluster(cluster: Cluster) -> None:
+    store = await cluster.open()
+    await store.initialize()
+    assert await store.replication() == Replication()

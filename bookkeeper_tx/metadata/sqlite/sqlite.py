@@ -13,7 +13,7 @@ from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.polling import Polling
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
 from bookkeeper_tx.metadata.watches import BOOKIES, Watches
-from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
 from bookkeeper_tx.threads.worker import Worker
 
 
@@ -121,6 +121,13 @@ class SqliteMetadataStore:
 
     def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
         return self._run(self._tables.delete_cookie, bookie_id, version)
+
+    def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._run(lambda: frozenset(self._tables.cookie_bookies()))
+
+    def replication(self) -> Deferred[Replication]:
+        # No auditor marks ledgers in this store.
+        return succeed(Replication())
 
     # On the store's thread ----------------------------------------------------------------------------------------
 

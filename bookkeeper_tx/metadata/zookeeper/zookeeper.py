@@ -18,7 +18,8 @@ from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
 from bookkeeper_tx.metadata.zookeeper.registration import Registration, ZooKeeperRegistrations
 from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
-from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+from bookkeeper_tx.metadata.zookeeper.underreplication import Underreplication
+from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
 
 SESSION_TIMEOUT_S = 10.0
 """How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
@@ -49,6 +50,7 @@ class ZooKeeperMetadataStore:
         self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
         self._ids = LedgerIds(self._requests, root)
         self._cookies = ZooKeeperCookies(self._requests, root)
+        self._underreplication = Underreplication(self._requests, root)
         self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
         self._watches = NodeWatches(self._requests, reactor)
@@ -145,6 +147,12 @@ class ZooKeeperMetadataStore:
 
     def delete_cookie(self, bookie_id: BookieId, version: int) -> Deferred[None]:
         return self._operate(self._cookies.delete(bookie_id, version))
+
+    def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
+        return self._operate(self._cookies.bookie_ids())
+
+    def replication(self) -> Deferred[Replication]:
+        return self._operate(self._underreplication.read())
 
     # ---------------------------------------------------------------------------------------------------------------
 
