@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.exposition import generate_latest
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.protocol.bookie.requests import BatchReadRequest
@@ -64,6 +65,10 @@ class Metrics:
         )
         self.registry.register(self._requests)
         self.registry.register(self._response_sizes)
+
+    def text(self) -> str:
+        """Return all of them in Prometheus' text format."""
+        return generate_latest(self.registry).decode("utf-8")
 
     def measured(self, serve: Serve) -> Serve:
         """Return ``serve`` with its batch reads counted, whatever they are answered."""

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred
@@ -21,7 +21,6 @@ from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
-from bookkeeper_tx.bookie.operations.dispatch import Serve
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
@@ -35,6 +34,9 @@ from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_security import Security
 from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.bookie.http.service import HttpServer
 
 READ_THREADS = 2
 """Threads that read entries from the disk; more help only where reads wait for the disk and not for the interpreter."""
@@ -90,6 +92,7 @@ class BookieService(Service):
         self._starting: Deferred[None] | None = None
         self._metrics: Any = None
         """The metrics, if they are served."""
+        self._http: HttpServer | None = None
         self._undo: list[Callable[[], Any]] = []
 
     # Lifecycle -------------------------------------------------------------------------------------------------------
@@ -130,6 +133,8 @@ class BookieService(Service):
     async def _stop(self) -> None:
         if self._starting is not None:
             self._starting.cancel()
+        if self._http is not None:
+            self._http.stopping()
         while self._undo:
             undo = self._undo.pop()
             try:
@@ -154,6 +159,7 @@ class BookieService(Service):
         check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
         await self._identify(address, directories)
         bookie = self._bookie(directories)
+        self._serve_http(address, directories, bookie)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
         budget = ClientBudget(ClientLimits.of(config), self._reactor)
         factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
@@ -173,6 +179,8 @@ class BookieService(Service):
         self._undo.append(registration.stop)
         await registration.start()
         self.address = address
+        if self._http is not None:
+            self._http.serving()
         log.info("serving as {bookie_id}", bookie_id=address.bookie_id)
         self._tell(f"bookie {address.bookie_id} listening on {config.listen}:{address.port}")
 
@@ -195,6 +203,10 @@ class BookieService(Service):
         await self._store.start()
         if await self._store.initialize():
             log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
+        await self._check_cookies(address, directories)
+
+    async def _check_cookies(self, address: Address, directories: Directories) -> None:
+        """Make sure that these are our directories, and write the cookies that are missing, if they may be."""
         instance_id = await self._store.instance_id()
         config = self._config
         journals = ",".join(config.journal_directories)
@@ -230,20 +242,32 @@ class BookieService(Service):
             ],
             **self._journal_arguments,
         )
-        return bookie(measured=self._serve_metrics()) if config.http_server_enabled else bookie()
-
-    def _serve_metrics(self) -> Callable[[Serve], Serve]:
-        """Start the HTTP endpoint; return what puts the counting around serving batch reads."""
+        if not config.http_server_enabled:
+            return bookie()
         # Only here: a bookie without metrics needs no web server.
-        from bookkeeper_tx.bookie import http_admin
         from bookkeeper_tx.bookie.metrics import Metrics
 
-        metrics = self._metrics = Metrics(time.perf_counter)
-        port = http_admin.listen(self._reactor, self._config, metrics.registry)
-        self._undo.append(port.stopListening)
-        address = port.getHost()
-        log.info("serving metrics at http://{host}:{port}/metrics", host=address.host, port=address.port)
-        return metrics.measured
+        self._metrics = Metrics(time.perf_counter)
+        return bookie(measured=self._metrics.measured)
+
+    def _serve_http(self, address: Address, directories: Directories, bookie: Bookie) -> None:
+        """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""
+        if self._config.http_server_enabled:
+            from bookkeeper_tx.bookie.http.service import HttpServer
+
+            self._http = HttpServer(
+                self._reactor,
+                self._config,
+                address=address,
+                disk=self._disk,
+                directories=directories,
+                store=self._store,
+                availability=bookie.availability,
+                threads=self._worker("http"),
+                metrics=self._metrics.text,
+                check_cookies=partial(self._check_cookies, address, directories),
+            )
+            self._undo.append(self._http.stop)
 
     def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""

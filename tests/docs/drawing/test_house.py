@@ -31,7 +31,7 @@ def test_every_room_is_in_the_picture() -> None:
 def test_the_arrows_are_imports() -> None:
     found = house.imports()
     assert {"spark", "testing"} <= found["cli"]
-    assert "client" not in found["bookie"]
+    assert "bookie" not in found["client"]
     assert found["compat_tests"] == {"protocol_specs"}
 
 

@@ -1,0 +1,69 @@
+"""bookkeeper_tx.bookie.http.list_disk_file, last_log_mark, info, expand_storage: the directories of the bookie."""
+
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.last_mark import LogMark, write_last_mark
+from bookkeeper_tx.errors import RefusedToStart
+from tests.bookie.http.asked import Asked
+
+
+def put(asked: Asked, *names: str) -> None:
+    for name in names:
+        path = Path(asked.directories.ledger, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+
+
+def test_files_are_listed_by_kind(asked: Asked) -> None:
+    scoped = "00000000/00000001/00000000/00000005.idx"
+    put(asked, "19e.txn", "0.log", "1.log", "2.log128", "0/0/7.idx", "0/1/8.idx", scoped, "VERSION", "lastMark")
+    found = asked.ask("/api/v1/bookie/list_disk_file").json
+    assert found == {
+        "journal files": "19e.txn\t",
+        "entrylog files": "0.log\t1.log\t2.log128\t",
+        "index files": "00000005.idx\t7.idx\t8.idx\t",
+    }
+    for kind in ("journal", "entrylog", "index"):
+        one = asked.ask(f"/api/v1/bookie/list_disk_file?file_type={kind}").json
+        assert one == {f"{kind} files": found[f"{kind} files"]}
+    assert asked.ask("/api/v1/bookie/list_disk_file?file_type=x").json == found
+
+
+def test_the_mark_is_that_of_the_disk(asked: Asked) -> None:
+    path = "/api/v1/bookie/last_log_mark"
+    assert asked.ask(path).json == {"LastLogMark: Journal Id - 0(0.txn)": "Pos - 0"}
+    write_last_mark(Disk(), [asked.directories.ledger], LogMark(0x1A215D666D8, 733696))
+    assert asked.ask(path).json == {"LastLogMark: Journal Id - 1795662702296(1a215d666d8.txn)": "Pos - 733696"}
+
+
+def test_the_space_is_that_of_the_ledger_disk(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked.bookie.disk, "free_bytes", lambda path: 7)
+    monkeypatch.setattr(asked.bookie.disk, "total_bytes", lambda path: 9)
+    assert asked.ask("/api/v1/bookie/info").json == {"freeSpace": 7, "totalSpace": 9}
+
+
+def test_a_disk_that_fails_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(path: str) -> int:
+        raise OSError(5, "Input/output error", path)
+
+    monkeypatch.setattr(asked.bookie.disk, "free_bytes", broken)
+    reply = asked.ask("/api/v1/bookie/info")
+    assert reply.status == 500
+    assert asked.directories.ledger in reply.text
+
+
+def test_storage_is_expanded_as_far_as_the_cookies_allow(asked: Asked) -> None:
+    reply = asked.ask("/api/v1/bookie/expand_storage", "PUT")
+    assert (reply.status, reply.text, asked.cookies_checked) == (200, "Success expand storage", 1)
+
+    async def refuse() -> None:
+        raise RefusedToStart("the cookie in /data is another bookie's")
+
+    asked.bookie.check_cookies = refuse
+    reply = asked.ask("/api/v1/bookie/expand_storage", "PUT")
+    assert reply.status == 500
+    assert "Exception while updating cookie for storage expansion" in reply.text
+    assert "another bookie's" in reply.text

@@ -1,0 +1,105 @@
+"""bookkeeper_tx.bookie.http.gc, gc_details, suspend_compaction, resume_compaction: what they ask of the collection."""
+
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.bookie.http.garbage import GarbageStatus
+from tests.bookie.http.asked import BOOKIE, Asked
+
+GC, SUSPEND, RESUME = (f"/api/v1/bookie/gc{rest}" for rest in ("", "/suspend_compaction", "/resume_compaction"))
+NAME = f"Bookie Server listening on {BOOKIE} with id {BOOKIE}"
+
+
+class Collection:
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.major_suspended = self.minor_suspended = False
+        self.forced: list[tuple[bool, bool]] = []
+
+    def force(self, major: bool, minor: bool) -> None:
+        self.forced.append((major, minor))
+
+    def statuses(self) -> list[GarbageStatus]:
+        return [GarbageStatus(bool(self.forced), False, True, 1, 2, 3, 4, 5, 6)]
+
+
+@pytest.fixture
+def collection(asked: Asked) -> Collection:
+    asked.bookie.garbage = Collection()
+    return asked.bookie.garbage
+
+
+@pytest.mark.parametrize(
+    ("body", "forced"),
+    [
+        (b"", (True, False)),
+        (b"{}", (True, False)),
+        (b'{"forceMajor": false}', (False, False)),
+        (b'{"forceMinor": "TRUE"}', (True, True)),
+        (b'{"forceMajor": "x", "forceMinor": 1}', (False, False)),
+    ],
+)
+def test_what_is_suspended_is_not_forced_unless_named(
+    asked: Asked, collection: Collection, body: bytes, forced: Any
+) -> None:
+    collection.minor_suspended = True
+    assert asked.ask(GC).json == {"is_in_force_gc": "false"}
+    assert asked.ask(GC, "PUT", body).json == f"Triggered GC on BookieServer: {BOOKIE}"
+    assert collection.forced == [forced]
+    assert asked.ask(GC).json == {"is_in_force_gc": "true"}
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"forceMajor": null}'])
+def test_a_body_that_asks_for_nothing_forces_nothing(asked: Asked, collection: Collection, body: bytes) -> None:
+    refused = asked.ask(GC, "PUT", body)
+    assert refused.status == 400
+    assert refused.text.startswith("Failed to handle the request, exception: ")
+    assert not collection.forced
+
+
+@pytest.mark.usefixtures("collection")
+def test_the_details_have_javas_names(asked: Asked) -> None:
+    assert asked.ask("/api/v1/bookie/gc_details").json == [
+        {
+            "forceCompacting": False,
+            "majorCompacting": False,
+            "minorCompacting": True,
+            "lastMajorCompactionTime": 1,
+            "lastMinorCompactionTime": 2,
+            "lastEntryLocationCompactionTime": 3,
+            "majorCompactionCounter": 4,
+            "minorCompactionCounter": 5,
+            "entryLocationCompactionCounter": 6,
+        }
+    ]
+
+
+def test_compaction_is_suspended_and_resumed(asked: Asked, collection: Collection) -> None:
+    assert asked.put(SUSPEND, {"suspendMajor": True}).json == f"Suspend majorGC on BookieServer: {NAME}"
+    assert asked.ask(SUSPEND).json == {"isMinorGcSuspended": "false", "isMajorGcSuspended": "true"}
+    assert asked.put(SUSPEND, {"suspendMinor": True}).json == f", Suspend minorGC on BookieServer: {NAME}"
+    assert (collection.major_suspended, collection.minor_suspended) == (True, True)
+    assert asked.put(SUSPEND, {"suspendMajor": False, "suspendMinor": False}).json == ""
+    assert (collection.major_suspended, collection.minor_suspended) == (True, True)
+    both = f"Resume majorGC on BookieServer: {NAME}, Resume minorGC on BookieServer: {NAME}"
+    assert asked.put(RESUME, {"resumeMajor": True, "resumeMinor": True}).json == both
+    assert (collection.major_suspended, collection.minor_suspended) == (False, False)
+
+
+@pytest.mark.usefixtures("collection")
+@pytest.mark.parametrize(("path", "what"), [(SUSPEND, "suspend"), (RESUME, "resume")])
+def test_a_body_must_say_what(asked: Asked, path: str, what: str) -> None:
+    replies = [asked.ask(path, "PUT", body) for body in (b"", b"{}", f'{{"{what}Major": "true"}}'.encode(), b"{")]
+    assert [reply.status for reply in replies] == [400, 400, 500, 500]
+    assert [reply.text for reply in replies[:2]] == [
+        "Empty request body",
+        f"No {what}Major or {what}Minor params found",
+    ]
+
+
+def test_a_storage_without_garbage_collection_answers_as_javas_does(asked: Asked) -> None:
+    assert asked.ask(GC).json == {"is_in_force_gc": "false"}
+    assert asked.ask(GC, "PUT").json == f"Triggered GC on BookieServer: {BOOKIE}"
+    assert asked.ask("/api/v1/bookie/gc_details").json == []
