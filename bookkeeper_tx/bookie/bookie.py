@@ -1,7 +1,8 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,7 +19,7 @@ from bookkeeper_tx.bookie.journal.journals import AnyJournal, Journals
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, marks_of
 from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
 from bookkeeper_tx.bookie.kept_status import KeptStatus
-from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Serve
+from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
 from bookkeeper_tx.bookie.space import LedgerDisks, Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
@@ -46,11 +47,23 @@ class Workers:
     """A few threads."""
 
 
+@frozen
+class Parts:
+    """The parts of a bookie, for those who look at them."""
+
+    journals: Sequence[Journal]
+    storage: LedgerStorage
+    sync_thread: SyncThread
+    dispatch: Dispatch
+    availability: Availability
+    disks: Callable[[], Mapping[str, Space]]
+
+
 class Bookie:
     """The journal and the ledger storage of two directories, and ``dispatch`` to serve them.
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
-    bookie must end at once, without a proper stop; ``measured`` wraps the serving of batch reads to count them;
+    bookie must end at once, without a proper stop; ``measured`` wraps the serving of requests to measure it;
     ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
     their file system is read-only: then what is there is served, and the journal from memory, until the next start;
     ``more_journals`` are the directories of further journals, each with a worker of one thread;
@@ -66,7 +79,7 @@ class Bookie:
         reactor: IReactorTime,
         workers: Workers,
         on_fatal: Callable[[BaseException], None],
-        measured: Callable[[Serve], Serve] = lambda serve: serve,
+        measured: Measured = lambda name, serve: serve,
         check_directories: Callable[[], None] = lambda: None,
         read_only: bool = False,
         more_journals: Sequence[tuple[str, Threads]] = (),
@@ -82,7 +95,7 @@ class Bookie:
         self._ledger_directory = ledger_directory
         self._worker = workers.flush
         self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read)
-        made = [
+        made = self._journals = [
             Journal(
                 disk,
                 directory,
@@ -126,6 +139,15 @@ class Bookie:
         self._marked: LogMark | None = None
         """The mark that the start has found, made durable."""
         self._started = False
+
+    @property
+    def parts(self) -> Parts:
+        """What metrics are made of."""
+        return Parts(self._journals, self._storage, self._sync_thread, self.dispatch, self.availability, self._disks)
+
+    def _disks(self) -> dict[str, Space]:
+        """Return how full the disks of the ledger directories are, by the directory in the configuration."""
+        return {os.path.dirname(current): space for current, space in self.ledger_disks.spaces.items()}
 
     def answer_within(self, turn: AbstractContextManager[None]) -> None:
         """Enter ``turn`` whenever adds are answered, all those that became durable together."""

@@ -245,10 +245,14 @@ class BookieService(Service):
         if not config.http_server_enabled:
             return bookie()
         # Only here: a bookie without metrics needs no web server.
-        from bookkeeper_tx.bookie.metrics import Metrics
+        from bookkeeper_tx.bookie.metrics.metrics import Metrics
 
-        self._metrics = Metrics(time.perf_counter)
-        return bookie(measured=self._metrics.measured)
+        metrics = self._metrics = Metrics(time.perf_counter)
+        made = bookie(measured=metrics.measured)
+        by_name: dict[str, Any] = {"journal": workers.journal, "flush": workers.flush, "read": workers.read}
+        metrics.watch(made.parts, by_name, READ_THREADS, config.connection_requests_bytes_max)
+        metrics.is_serving = lambda: self.address is not None and bool(self.running)
+        return made
 
     def _serve_http(self, address: Address, directories: Directories, bookie: Bookie) -> None:
         """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""
@@ -272,7 +276,7 @@ class BookieService(Service):
     def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""
         if self._metrics is not None:
-            from bookkeeper_tx.bookie.budget_metrics import BudgetMetrics
+            from bookkeeper_tx.bookie.metrics.budgets import BudgetMetrics
 
             self._metrics.registry.register(BudgetMetrics(self.memory, clients))
 

@@ -62,6 +62,8 @@ class SyncThread:
         self._worker = worker
         self._flush_interval_s = flush_interval_s
         self._stop_limit_s = stop_limit_s
+        self.on_flushed: Callable[[float, bool], None] | None = None
+        """Called after each flush, with the seconds that it took and whether it succeeded."""
         self._written: LogMark | None = None
         self._flushing: Deferred[bool] | None = None
         self._again = False
@@ -150,11 +152,18 @@ class SyncThread:
         """Flush and move the mark; fires with whether that succeeded, never fails."""
         if not self._storage.dirty and self._journal.mark == self._written:
             return succeed(True)
+        begun_s = self._clock.seconds()
         return (
             self._storage.flush(lambda: self._journal.mark)
             .addCallback(self._store_mark)
             .addCallbacks(lambda _: True, self._failed)
+            .addCallback(self._flushed, begun_s)
         )
+
+    def _flushed(self, succeeded: bool, begun_s: float) -> bool:
+        if self.on_flushed is not None:
+            self.on_flushed(self._clock.seconds() - begun_s, succeeded)
+        return succeeded
 
     def _store_mark(self, mark: LogMark) -> "Deferred[object] | None":
         if mark == self._written:

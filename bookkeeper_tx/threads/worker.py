@@ -44,6 +44,11 @@ class Worker:
         self._jobs.put((done, function, args))
         return done
 
+    @property
+    def waiting_count(self) -> int:
+        """Jobs that no thread has begun."""
+        return self._jobs.qsize()
+
     def stop(self) -> Deferred[None]:
         """Take no more jobs and finish those taken; fires when no thread is left."""
         stopped: Deferred[None] = Deferred()

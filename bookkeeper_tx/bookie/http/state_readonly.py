@@ -7,6 +7,12 @@ from bookkeeper_tx.bookie.http.administered import Administered
 from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, FAILED, NOT_FOUND, Answer, Refused, json_answer
 from bookkeeper_tx.bookie.http.call import BAD_JSON, Call
 
+_FIXED = {
+    False: "Bookie is in forceReadOnly mode, cannot transit to writable mode",
+    True: "Bookie is disabled ReadOnly mode, cannot transit to readOnly mode",
+}
+"""Java's words when the configuration does not allow what is wanted."""
+
 _VALUES = {True: True, False: False, "true": True, "false": False}
 
 
@@ -14,10 +20,11 @@ async def state_readonly(call: Call, bookie: Administered) -> Answer:
     availability = bookie.availability
     if call.method == "PUT":
         wanted = _wanted(call.json_body())
-        try:
-            availability.set_manual(wanted)
-        except ModeFixed as error:
-            return Answer(str(error), BAD_REQUEST)
+        if wanted != availability.read_only:
+            try:
+                availability.set_manual(wanted)
+            except ModeFixed:
+                return Answer(_FIXED[wanted], BAD_REQUEST)
     elif call.method != "GET":
         return Answer("Unsupported method. Should be GET or PUT method", NOT_FOUND)
     return json_answer({"readOnly": availability.read_only})

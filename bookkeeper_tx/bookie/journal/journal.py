@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import Final
 
+from attrs import frozen
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -56,13 +57,31 @@ class State(Enum):
     STOPPED = "stopped"
 
 
+@frozen
+class GroupTimes:
+    """How long a group of records took; times are in seconds."""
+
+    append_count: int
+    size_bytes: int
+    """Bytes of the records, their length words included."""
+    waited_s: float
+    """From its first append to the begin of the write."""
+    written_s: float
+    """From there until it was on the disk, or could not be written."""
+    succeeded: bool
+
+
 class _Group:
     """Records that are synced together, and the callbacks that wait for them."""
 
-    __slots__ = ("buffers", "dones", "size", "syncs", "waiter_bytes")
+    __slots__ = ("begun_s", "buffers", "dones", "size", "syncs", "waiter_bytes", "written_s")
 
-    def __init__(self, syncs: bool) -> None:
+    def __init__(self, syncs: bool, begun_s: float) -> None:
         self.syncs = syncs
+        self.begun_s = begun_s
+        """When its first append came."""
+        self.written_s = begun_s
+        """When its write began."""
         self.buffers: list[Buffer] = []
         self.dones: list[Done] = []
         self.size = 0
@@ -74,9 +93,10 @@ class Journal:
 
     ``threads`` is a worker of one thread without long jobs of others.  ``on_fatal`` is called once, with the error,
     when a sync failed: the bookie must stop, because only a replay can find out what is on the disk.  ``clock`` returns
-    seconds since the epoch, ``salt`` random bytes.  ``check_directory()`` is called before a file is made, or one that
-    is not used is removed; it blocks, and raises StorageFailed if the directory is not that of this bookie any more.
-    ``sync_data``: records count as written when they are synced, and not before.
+    seconds since the epoch, ``salt`` random bytes, ``seconds`` what the times of groups are taken with.
+    ``check_directory()`` is called before a file is made, or one that is not used is removed; it blocks, and raises
+    StorageFailed if the directory is not that of this bookie any more.  ``sync_data``: records count as written when
+    they are synced, and not before.
     """
 
     _log = Logger()
@@ -93,6 +113,7 @@ class Journal:
         salt: Callable[[int], bytes] = os.urandom,
         check_directory: Callable[[], None] = lambda: None,
         sync_data: bool = True,
+        seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.mark: LogMark = BEGINNING
         """All records before it are on the disk.  It is safe as lastMark once the storage has made durable all entries
@@ -105,6 +126,8 @@ class Journal:
         """Entered while the callbacks of a group are called."""
         self.on_group_done: Callable[[], None] = lambda: None
         """Called when the records of a group, synced or refused, do not wait any more, after all their callbacks."""
+        self.on_group_timed: Callable[[GroupTimes], None] | None = None
+        """Called after each group that was tried, with how long it took."""
         self.failing = False
         """Whether the last group, or the first file, could not be written: the disk is full, or broken."""
         self.on_failing_changed: Callable[[], None] = lambda: None
@@ -120,6 +143,7 @@ class Journal:
         self._backups_max = config.journal_backups_max
         self._writer = JournalWriter(disk, directory, config, clock, salt, check_directory)
         self._threads = threads
+        self._seconds = seconds
         self._on_fatal = on_fatal
         self._waiting: deque[_Group] = deque()
         self._stopped: list[Deferred[None]] = []
@@ -150,7 +174,7 @@ class Journal:
             return
         waiting = self._waiting
         if not waiting or waiting[-1].size >= GROUP_SIZE_MAX:
-            waiting.append(_Group(self._sync_data))
+            waiting.append(_Group(self._sync_data, self._seconds()))
         group = waiting[-1]
         group.buffers += records
         group.dones.append(done)
@@ -215,6 +239,7 @@ class Journal:
         if self._waiting:
             self.state = State.WRITING
             group = self._waiting.popleft()
+            group.written_s = self._seconds()
             writing = self._threads.run(self._writer.write_group, group.buffers, group.syncs)
             writing.addCallbacks(self._written, self._not_written, callbackArgs=(group,), errbackArgs=(group,))
             writing.addErrback(self._surprised)
@@ -226,12 +251,14 @@ class Journal:
     def _written(self, mark: LogMark, group: _Group) -> None:
         self.mark = mark
         self.unsynced = not group.syncs
+        self._tell_times(group, succeeded=True)
         self._set_failing(False)
         self._write_next()  # before the callbacks, so that the disk does not wait for them
         self._finish(group, None)
 
     def _not_written(self, failure: Failure, group: _Group) -> None:
         error = _error(failure)
+        self._tell_times(group, succeeded=False)
         if _may_pass(error):
             self._log.error("{error}", error=error)
             if not isinstance(error, OutOfDescriptors):
@@ -242,6 +269,11 @@ class Journal:
         self._finish(group, error)
         self._fail(error)
         self._on_fatal(error)
+
+    def _tell_times(self, group: _Group, succeeded: bool) -> None:
+        if self.on_group_timed is not None:
+            waited_s, written_s = group.written_s - group.begun_s, self._seconds() - group.written_s
+            self.on_group_timed(GroupTimes(len(group.dones), group.size, waited_s, written_s, succeeded))
 
     def _surprised(self, failure: Failure) -> None:
         self._log.failure("the journal broke", failure)

@@ -14,6 +14,7 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Buffer
 from bookkeeper_tx.bookie.journal.journals import AnyJournal
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
@@ -50,11 +51,14 @@ class AddEntry:
         self._watch = watch
         self._watched = watch.ledgers
         self._journals_entries = journals_entries
+        self.counts = Counts()
+        """The entries that were added, without their bytes: the journal counts those."""
 
     def serve(self, request: AddRequests, connection: Connection) -> None:
         """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
         status = self._add(request, connection)
         if status is not statuses.EOK:
+            self.counts.failed += request.entries.count
             connection.reply(request, status, [request.replies(status)])
 
     def _add(self, request: AddRequests, connection: Connection) -> Status:
@@ -103,6 +107,7 @@ class AddEntry:
         self._journal.append(records, synced)
         acknowledged = not refused
         status = statuses.EIO if refused else statuses.EOK
+        self._count(request.entries.count, status)
         connection.reply(request, status, [request.replies(status)])
 
     def serve_mixed(self, request: MixedAddRequests, connection: Connection) -> None:
@@ -112,6 +117,7 @@ class AddEntry:
         """
         if self._availability.refuses_add(request.high_priority):
             status = statuses.EREADONLY
+            self.counts.failed += len(request.adds)
             connection.reply(request, status, [request.replies(range(len(request.adds)), status)])
             return
         adds = request.adds
@@ -124,6 +130,7 @@ class AddEntry:
                 waiter_bytes += self._add_one(adds[index], request.recovery, records)
             except BookKeeperError as error:
                 refused[index] = status = status_of(error)
+                self.counts.failed += 1
                 connection.reply(request, status, [request.replies([index], status)])
         taken = [index for index in range(len(adds)) if index not in refused] if refused else range(len(adds))
         if not taken:
@@ -177,6 +184,7 @@ class AddEntry:
         if error is None:
             self._keys.all_recorded(request.adds[index][0] for index in indexes)
         status = statuses.EOK if error is None else statuses.EIO
+        self._count(len(indexes), status)
         connection.reply(request, status, [request.replies(indexes, status)])
 
     def _synced(self, request: AddRequests, connection: Connection, error: BaseException | None) -> None:
@@ -186,4 +194,11 @@ class AddEntry:
         else:
             # A full journal disk.  What storage has of the run may be read later: an add that failed may have happened.
             status = statuses.EIO
+        self._count(request.entries.count, status)
         connection.reply(request, status, [request.replies(status)])
+
+    def _count(self, count: int, status: Status) -> None:
+        if status is statuses.EOK:
+            self.counts.succeeded += count
+        else:
+            self.counts.failed += count

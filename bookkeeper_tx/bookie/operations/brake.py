@@ -90,6 +90,11 @@ class Brake:
         self.held_bytes = 0
         """Bytes of the held requests of all clients."""
 
+    @property
+    def held_count(self) -> int:
+        """How many they are."""
+        return sum(len(held.requests) for held in self._held.values())
+
     def holds(self, connection: Connection) -> bool:
         """Tell whether the next request of this client is to be held."""
         if not self._braking:

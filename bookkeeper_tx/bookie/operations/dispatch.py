@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -17,6 +18,7 @@ from bookkeeper_tx.bookie.operations.bookie_info import BookieInfo
 from bookkeeper_tx.bookie.operations.brake import Brake, Load
 from bookkeeper_tx.bookie.operations.cold_ledgers import ColdLedgers
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
@@ -34,6 +36,27 @@ from bookkeeper_tx.threads.worker import Threads
 
 Serve = Callable[[Any, Connection], None]
 
+Measured = Callable[[str, Serve], Serve]
+"""Puts what measures around serving requests of the operation with this name, which is Java's, or MIXED_READS."""
+
+MIXED_READS: Final = "mixed reads"
+"""Single reads of several ledgers, answered at once as far as they are in memory, and else by parts of the request."""
+
+
+@frozen
+class RequestCounts:
+    """How many requests there were, and are."""
+
+    adds: Counts
+    reads: Counts
+    held_adds: int
+    """Adds that are held back until the disks catch up, runs of them as one."""
+    reads_in_progress: int
+    """Reads that wait for the disk, or for those."""
+    waiting_reads: int
+    """Those that wait for others of their client."""
+
+
 log = Logger()
 
 
@@ -49,9 +72,9 @@ class Dispatch:
         availability: Availability,
         clock: IReactorTime,
         read_worker: Threads,
-        measured: Callable[[Serve], Serve] = lambda serve: serve,
+        measured: Measured = lambda name, serve: serve,
     ) -> None:
-        """Make the operations; ``measured`` puts what counts batch reads around serving them."""
+        """Make the operations."""
         keys = LedgerKeys(storage)
         watch = self.watch = LacWatch(
             clock, config.long_poll_timeout_max_s, config.long_polls_per_connection_max, config.long_polls_max
@@ -70,12 +93,14 @@ class Dispatch:
         cold = self._cold = ColdLedgers(storage)
         force = ForceLedger(journal)
         adding = AddEntry(storage, journal, keys, availability, force, watch, config.journal_data_written)
+        self._adding = adding
         add = _braked(self._brake, cold.before_adds(adding.serve))
         add_mixed = _braked(self._brake, cold.before_mixed_adds(adding.serve_mixed))
         writing_lac = cold.before(WriteLac(storage, journal, keys, availability, watch).serve)
-        write_lac = _braked(self._journal_brake, writing_lac)
-        reading = ReadEntry(storage, runs, fencing)
-        read, read_mixed = cold.before(reading.serve), cold.before_mixed_reads(reading.serve_mixed)
+        write_lac = measured("WRITE_LAC", _braked(self._journal_brake, writing_lac))
+        reading = self._reading = ReadEntry(storage, runs, fencing)
+        read = measured("READ_ENTRY", cold.before(reading.serve))
+        read_mixed = measured(MIXED_READS, cold.before_mixed_reads(reading.serve_mixed))
         # A batch larger than the frame limit would end the connection of the client that asked for it.
         frame_size_max = config.frame_size_max
         batch_size_max = min(config.batch_read_size_max, frame_size_max)
@@ -90,16 +115,24 @@ class Dispatch:
             v3.ReadRequests: read,
             v2_mixed.MixedReadRequests: read_mixed,
             v3_mixed.MixedReadRequests: read_mixed,
-            v3.LongPollRequest: cold.before(LongPoll(storage, runs, watch).serve),
-            v2.BatchReadRequest: measured(cold.before(BatchRead(storage, runs, fencing, watch, batch_size_max).serve)),
+            v3.LongPollRequest: measured("READ_ENTRY_LONG_POLL", cold.before(LongPoll(storage, runs, watch).serve)),
+            v2.BatchReadRequest: measured(
+                "BATCH_READ_ENTRY", cold.before(BatchRead(storage, runs, fencing, watch, batch_size_max).serve)
+            ),
             v3.BatchReadRequest: measured(
-                cold.before(BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve)
+                "BATCH_READ_ENTRY",
+                cold.before(BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve),
             ),
             v3.WriteLacRequest: write_lac,
-            v3.ReadLacRequest: cold.before(ReadLac(storage, runs).serve),
-            v3.BookieInfoRequest: BookieInfo(disk, config.ledger_directory, read_worker).serve,
-            v3.ForceLedgerRequest: force.serve,
-            v3.ListEntriesRequest: cold.before(ListEntries(storage, runs, read_worker, frame_size_max).serve),
+            v3.ReadLacRequest: measured("READ_LAC", cold.before(ReadLac(storage, runs).serve)),
+            v3.BookieInfoRequest: measured(
+                "GET_BOOKIE_INFO", BookieInfo(disk, config.ledger_directory, read_worker).serve
+            ),
+            v3.ForceLedgerRequest: measured("FORCE_LEDGER", force.serve),
+            v3.ListEntriesRequest: measured(
+                "GET_LIST_OF_ENTRIES_OF_LEDGER",
+                cold.before(ListEntries(storage, runs, read_worker, frame_size_max).serve),
+            ),
             InContext: self._serve_in_context,
             Continuation: lambda continuation, _: continuation.go_on(),
         }
@@ -128,6 +161,13 @@ class Dispatch:
             "loads": (loads.bytes, loads.bytes_max),
             "write_cache": self._storage.write_cache_bytes,
         }
+
+    def counts(self) -> RequestCounts:
+        """Return how many requests there were since the start, and how many wait."""
+        runs = self._runs
+        return RequestCounts(
+            self._adding.counts, self._reading.counts, self._brake.held_count, runs.load_count, runs.waiting_count
+        )
 
     def look_again(self) -> None:
         """Serve the held requests if storage and journal have room again; called when either may have."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
@@ -32,6 +33,8 @@ class ReadEntry:
         self._storage = storage
         self._runs = runs
         self._fencing = fencing
+        self.counts = Counts()
+        """The entries that were read, one by one."""
 
     def serve(self, request: ReadRequests, connection: Connection) -> None:
         """Answer ``request``: at once if all its entries are in memory and nothing is fenced."""
@@ -48,6 +51,8 @@ class ReadEntry:
         if found.end < len(reads):
             connection.serve_next(request.rest(found.end))
         if found.entries:
+            self.counts.succeeded += len(found.entries)
+            self.counts.size_bytes += sum(map(len, found.entries))
             replies = request.replies(found.indexes, found.entries, found.confirmed)
             connection.reply(request, statuses.EOK, replies)
         for index in found.others:
@@ -58,10 +63,11 @@ class ReadEntry:
         if fenced is statuses.EOK:
             ledger, status = known_ledger(self._storage, request.ledger_id)
         if ledger is None:
+            self.counts.failed += len(request.entry_ids)
             replies = request.replies([status] * len(request.entry_ids), fields.NO_ENTRY)
             connection.reply(request, status, replies)
             return
-        _Reading(self._runs, request, connection, ledger).go_on()
+        _Reading(self._runs, request, connection, ledger, self.counts).go_on()
 
 
 def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
@@ -76,7 +82,7 @@ def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None,
 class _Reading:
     """One request on its way: the entries found so far, in the order asked for."""
 
-    __slots__ = ("_answers", "_connection", "_ids", "_ledger", "_request", "_runs", "_size", "_status")
+    __slots__ = ("_answers", "_connection", "_counts", "_ids", "_ledger", "_request", "_runs", "_size", "_status")
 
     def __init__(
         self,
@@ -84,7 +90,9 @@ class _Reading:
         request: ReadRequests,
         connection: Connection,
         ledger: Ledger,
+        counts: Counts,
     ) -> None:
+        self._counts = counts
         self._runs = runs
         self._request = request
         self._connection = connection
@@ -137,10 +145,14 @@ class _Reading:
 
     def _refuse(self, status: Status) -> None:
         self._answers.append(status)
+        self._counts.failed += 1
+        self._counts.succeeded -= 1  # it is among the answers that are counted at their end
         if self._status is statuses.EOK:
             self._status = status
 
     def _reply(self) -> None:
+        self._counts.succeeded += len(self._answers)
+        self._counts.size_bytes += self._size
         replies = self._request.replies(self._answers, self._ledger.last_add_confirmed)
         self._connection.reply(self._request, self._status, replies)
 

@@ -87,6 +87,16 @@ class StoredRuns:
         self.held_bytes = 0
         """Bytes that waiting requests have, most of them of entries."""
 
+    @property
+    def load_count(self) -> int:
+        """Reads that are on the disk, or that wait for those."""
+        return self._load_count
+
+    @property
+    def waiting_count(self) -> int:
+        """Reads that wait for others of their client."""
+        return sum(len(client.waiting) for client in self._clients.values())
+
     def find(
         self, ledger_id: int, entry_id: int, connection: Connection, found: Found, collected: int = 0
     ) -> EntryRun | Status | None:

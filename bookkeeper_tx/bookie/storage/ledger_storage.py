@@ -268,6 +268,21 @@ class LedgerStorage:
         return self._unflushed.size_bytes, self._unflushed.size_bytes_max
 
     @property
+    def read_cache_bytes(self) -> int:
+        """The bytes of entries that were read ahead."""
+        return self._loader.read_cache_bytes
+
+    @property
+    def load_count(self) -> int:
+        """Reads since the start of entries that were in no cache."""
+        return self._loader.load_count
+
+    @property
+    def ledger_count(self) -> int:
+        """Ledgers with an index file; takes a while if they are many."""
+        return len(self._ledgers)
+
+    @property
     def flush_failed(self) -> bool:
         """Whether the last flush failed: the disk is full or broken."""
         return self._flushes.failed

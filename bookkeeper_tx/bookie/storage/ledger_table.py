@@ -56,6 +56,10 @@ class LedgerTable:
         for ledger_id in self._indexes.ledger_ids():
             self._with_index.add(ledger_id)
 
+    def __len__(self) -> int:
+        """How many ledgers have an index file; takes a while if they are many."""
+        return len(self._with_index)
+
     def has_index(self, ledger_id: int) -> bool:
         """Tell whether a ledger has an index file; may be called from any thread."""
         return ledger_id in self._with_index

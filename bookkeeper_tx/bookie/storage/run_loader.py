@@ -40,8 +40,15 @@ class RunLoader:
         self._pages = pages
         self._runs = runs
         self._worker = worker
+        self.load_count = 0
+        """Loads since the start: reads of entries that were in no cache."""
         self._waiting: dict[PageKey, list[tuple[Ledger, int, Deferred[EntryRun]]]] = {}
         """The requests that wait for a load of the same page, which probably brings their entries."""
+
+    @property
+    def read_cache_bytes(self) -> int:
+        """The bytes of the runs that were loaded and kept."""
+        return self._runs.size_bytes
 
     def find(self, ledger_id: int, entry_id: int) -> EntryRun | None:
         """Return the run that holds an entry, if it was loaded already."""
@@ -51,6 +58,7 @@ class RunLoader:
         """Fire with a run that holds an entry; fails with NoSuchEntry or StorageFailed."""
         if not 0 <= entry_id <= ledger.last_indexed_id:
             return fail(_no_entry(ledger, entry_id))
+        self.load_count += 1
         key = (ledger.ledger_id, page_of(entry_id))
         if key in self._waiting:
             waiting: Deferred[EntryRun] = Deferred()

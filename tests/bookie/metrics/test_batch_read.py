@@ -1,4 +1,4 @@
-"""bookkeeper_tx.bookie.metrics: what is counted, in which bucket, and how Prometheus reads it."""
+"""bookkeeper_tx.bookie.metrics.batch_read: what is counted, in which bucket, and how Prometheus reads it."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet.task import Clock
 
-from bookkeeper_tx.bookie.metrics import (
+from bookkeeper_tx.bookie.metrics.batch_read import (
     BATCH_READ_REQUEST,
     BATCH_READ_RESPONSE_SIZE,
     REQUEST_BOUNDS_MS,
     RESPONSE_SIZE_BOUNDS,
+    BatchReadMetrics,
     Histogram,
-    Metrics,
 )
 from protocol_specs.wire import status as statuses
 from tests.bookie.seams import Client
@@ -32,7 +32,7 @@ def read(registry: CollectorRegistry, name: str) -> tuple[dict[str, float], floa
 
 
 def test_the_buckets_are_those_of_the_proposal() -> None:
-    registry = Metrics(lambda: 0.0).registry
+    registry = BatchReadMetrics(lambda: 0.0).registry
     milliseconds = [5, 10, 20, 50, 100, 200, 500, 1000, 3000]
     assert list(map(float, read(registry, BATCH_READ_REQUEST)[0])) == [*milliseconds, float("inf")]
     sizes = [128, 512, 1 << 10, 2 << 10, 4 << 10, 16 << 10, 128 << 10, 1 << 20]
@@ -57,7 +57,7 @@ def test_each_bucket_counts_what_does_not_exceed_it(bounds: tuple[int, ...], val
 
 def test_a_batch_read_is_counted_when_it_is_answered() -> None:
     clock, client = Clock(), Client()
-    metrics = Metrics(clock.seconds)
+    metrics = BatchReadMetrics(clock.seconds)
     asked: list[Any] = []
     request: Any = object()
     measured: Any = metrics.measured(lambda request, connection: asked.append((request, connection)))
@@ -73,6 +73,6 @@ def test_a_batch_read_is_counted_when_it_is_answered() -> None:
 
 
 def test_each_bookie_has_its_own() -> None:
-    first, second = Metrics(lambda: 0.0), Metrics(lambda: 0.0)
+    first, second = BatchReadMetrics(lambda: 0.0), BatchReadMetrics(lambda: 0.0)
     first.replied(0.0, 1)
     assert [read(each.registry, BATCH_READ_REQUEST)[1] for each in (first, second)] == [1, 0]

@@ -1,11 +1,11 @@
-"""bookkeeper_tx.bookie.budget_metrics: each budget is shown, with its limit."""
+"""bookkeeper_tx.bookie.metrics.budgets: each budget is shown, with its limit."""
 
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from bookkeeper_tx.bookie.budget_metrics import BudgetMetrics
+from bookkeeper_tx.bookie.metrics.budgets import BudgetMetrics
 from bookkeeper_tx.transport.client_budget import TAKES_NOTHING, ClientBudget, ClientLimits
 from tests.transport.test_client_budget import FakeClient
 

@@ -1,4 +1,4 @@
-"""What a bookie counts: the two metrics of batch read that BP-62 names (docs/guides/bookie.md, metrics).
+"""The two metrics of batch read that BP-62 names (docs/guides/bookie-metrics.md).
 
 Counting costs a bisection and two additions; the families that Prometheus wants are made when it asks.
 """
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import HistogramMetricFamily
-from prometheus_client.exposition import generate_latest
 
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.protocol.bookie.requests import BatchReadRequest
@@ -35,11 +34,11 @@ class Histogram:
         self._documentation = documentation
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
+        self.sum = 0.0
 
     def observe(self, value: float) -> None:
         self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+        self.sum += value
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
         """Give the family that Prometheus reads: every bucket counts what is in those below it as well."""
@@ -48,11 +47,11 @@ class Histogram:
         for bound, count in zip([*map(str, map(float, self._bounds)), "+Inf"], self._counts, strict=True):
             total += count
             buckets.append((bound, total))
-        yield HistogramMetricFamily(self._name, self._documentation, buckets=buckets, sum_value=self._sum)
+        yield HistogramMetricFamily(self._name, self._documentation, buckets=buckets, sum_value=self.sum)
 
 
-class Metrics:
-    """The metrics of one bookie; ``seconds`` gives the time."""
+class BatchReadMetrics:
+    """Counts the batch reads of one bookie; ``seconds`` gives the time."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self.registry = CollectorRegistry()
@@ -66,9 +65,10 @@ class Metrics:
         self.registry.register(self._requests)
         self.registry.register(self._response_sizes)
 
-    def text(self) -> str:
-        """Return all of them in Prometheus' text format."""
-        return generate_latest(self.registry).decode("utf-8")
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all replies."""
+        return int(self._response_sizes.sum)
 
     def measured(self, serve: Serve) -> Serve:
         """Return ``serve`` with its batch reads counted, whatever they are answered."""

@@ -1,4 +1,4 @@
-"""Metrics of the budgets that the clients of a bookie share (docs/guides/bookie.md, metrics)."""
+"""Metrics of the budgets that the clients of a bookie share (docs/guides/bookie-metrics.md)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias

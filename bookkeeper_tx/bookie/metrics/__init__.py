@@ -1,0 +1,1 @@
+"""The metrics of a bookie under Java's names (docs/guides/bookie-metrics.md)."""

@@ -1,0 +1,138 @@
+"""bookkeeper_tx.bookie.metrics: what is counted of adds, reads, groups, flushes, caches, disks and garbage."""
+
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.bookie.availability import Reason
+from bookkeeper_tx.bookie.metrics.garbage import COUNTERS, GAUGES, RUNTIMES
+from bookkeeper_tx.bookie.metrics.requests import SAMPLED
+from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests, MixedReadRequests
+from tests.bookie.metrics.measured_bookie import MeasuredBookie
+from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, run_of
+
+SERVER = "bookkeeper_server_"
+
+
+@pytest.fixture
+def measured() -> MeasuredBookie:
+    return MeasuredBookie()
+
+
+def counts(measured: MeasuredBookie, name: str) -> tuple[float, float]:
+    return tuple(measured.value(f"{SERVER}{name}_count", success=each) for each in ("true", "false"))  # type: ignore[return-value]
+
+
+def test_every_entry_that_is_added_counts(measured: MeasuredBookie) -> None:
+    measured.add(0, 41, 41, 41)
+    measured.add(3, 100, key=OTHER_KEY)
+    records: Any = [
+        (LEDGER, 3, 2, KEY, bytes(run_of(3, 50).buffer)),
+        (LEDGER + 1, 0, -1, KEY, bytes(run_of(0, 60, ledger_id=LEDGER + 1).buffer)),
+    ]
+    measured.ask(MixedAddRequests(0x02010000, records, [bytes(16)] * 2))
+    assert counts(measured, "ADD_ENTRY") == counts(measured, "ADD_ENTRY_REQUEST") == (5, 1)
+    assert 5 * 41 <= measured.value("bookie_WRITE_BYTES") <= 3 * 41 + 50 + 60 + 200
+    assert measured.value(f"{SERVER}ADD_ENTRY_IN_PROGRESS") == 0
+
+
+def test_adds_that_are_refused_count_as_failed(measured: MeasuredBookie) -> None:
+    measured.bookie.availability.note(Reason.MANUAL, True)
+    measured.add(0, 41, 41)
+    record = bytes(run_of(0, 41).buffer)
+    measured.ask(MixedAddRequests(0x02010000, [(LEDGER, 0, -1, KEY, record)], [bytes(16)]))
+    assert counts(measured, "ADD_ENTRY") == (0, 3)
+    assert measured.value("bookie_SERVER_STATUS") == 0
+
+
+def test_every_entry_that_is_read_counts_with_its_bytes(measured: MeasuredBookie) -> None:
+    measured.add(0, 41, 50, 60)
+    measured.read(0, 1, 9)
+    measured.ask(MixedReadRequests(0x02020000, [(LEDGER, 2), (LEDGER + 1, 0)]))
+    assert counts(measured, "READ_ENTRY") == (3, 2)
+    assert measured.value("bookie_READ_BYTES") == 41 + 50 + 60
+
+
+def test_one_run_of_reads_in_so_many_is_measured(measured: MeasuredBookie) -> None:
+    measured.add(0, 41)
+    for _ in range(SAMPLED["READ_ENTRY"]):
+        measured.read(0)
+    assert measured.value(f"{SERVER}READ_ENTRY", success="true", quantile="1.0") > 0
+    assert counts(measured, "READ_ENTRY") == (64, 0)
+
+
+def test_reads_whose_ledgers_alternate_are_measured_as_well(measured: MeasuredBookie) -> None:
+    measured.add(0, 41)
+    for _ in range(SAMPLED["READ_ENTRY"]):
+        measured.ask(MixedReadRequests(0x02020000, [(LEDGER, 0), (LEDGER + 1, 0)]))
+    assert measured.value(f"{SERVER}READ_ENTRY", success="true", quantile="1.0") > 0
+    assert counts(measured, "READ_ENTRY") == (64, 64)
+
+
+def test_reads_that_no_cache_has_are_misses(measured: MeasuredBookie) -> None:
+    measured.add(0, *[5000] * 20)
+    measured.read(0)
+    assert (measured.value("bookie_read_cache_hits"), measured.value("bookie_read_cache_misses")) == (1, 0)
+    assert measured.value("bookie_write_cache_size") > 100_000
+    measured.clock.advance(20)
+    assert measured.value("bookie_write_cache_size") == 0
+    measured.read(0)
+    measured.read(1)
+    assert (measured.value("bookie_read_cache_hits"), measured.value("bookie_read_cache_misses")) == (2, 1)
+    assert measured.value("bookie_read_cache_size") > 5000
+    assert measured.value("bookie_ledgers_count") == 1
+
+
+def test_groups_of_the_journal_are_measured(measured: MeasuredBookie) -> None:
+    measured.add(0, 41, 41)
+    name = "bookie_journal_JOURNAL_{}".format
+    assert measured.value(name("SYNC_count"), success="true", journalIndex="0") == 1
+    assert measured.value(name("ADD_ENTRY_count"), success="true", journalIndex="0") == 1
+    assert measured.value(name("FORCE_WRITE_BATCH_BYTES_sum"), success="true") == measured.value(name("WRITE_BYTES"))
+    measured.disk.fail_writes(1)
+    measured.add(2, 41)
+    assert measured.value(name("SYNC_count"), success="false") == 1
+    assert counts(measured, "ADD_ENTRY") == (2, 1)
+
+
+def test_flushes_are_measured(measured: MeasuredBookie) -> None:
+    measured.add(0, 41)
+    before = measured.value("bookie_flush_count", success="true")
+    measured.clock.advance(20)
+    assert measured.value("bookie_flush_count", success="true") > before
+
+
+def test_the_disk_of_the_ledgers_is_shown_by_its_path(measured: MeasuredBookie) -> None:
+    assert measured.value("bookie_ledger_num_dirs") == measured.value("bookie_ledger_writable_dirs") == 1
+    assert 0 <= measured.value("bookie_ledger_dir__data_usage") <= 100
+
+
+def test_the_server_has_a_status(measured: MeasuredBookie) -> None:
+    assert measured.value("bookie_SERVER_STATUS") == 1
+    measured.metrics.is_serving = lambda: False
+    assert measured.value("bookie_SERVER_STATUS") == -1
+
+
+def test_threads_have_queues(measured: MeasuredBookie) -> None:
+    assert measured.value(f"{SERVER}thread_executor_queue", thread="read") == 3
+    assert measured.value(f"{SERVER}BookieReadThreadPool_threads") == 2
+
+
+def test_garbage_is_counted_under_the_names_of_both_storages(measured: MeasuredBookie) -> None:
+    assert measured.value("bookie_DELETED_LEDGER_TOTAL") == 0
+    figures = {name: index + 1.0 for index, name in enumerate((*COUNTERS, *GAUGES))}
+    measured.metrics.garbage.figures = lambda: figures
+    for name, value in figures.items():
+        assert measured.value(f"bookie_{name}") == measured.value(f"bookie_gc_{name}") == value
+    assert measured.value("bookie_DELETED_LEDGER_COUNT") == figures["DELETED_LEDGER_TOTAL"]
+    for name in RUNTIMES:
+        measured.metrics.garbage.took(name, 2.0)
+        assert measured.value(f"bookie_gc_{name}_sum", success="true") == 2000
+
+
+def test_before_there_is_a_bookie_only_the_process_is_shown() -> None:
+    from bookkeeper_tx.bookie.metrics.metrics import Metrics
+
+    text = Metrics(lambda: 0.0).text()
+    assert "process_open_fds" in text
+    assert "bookie_SERVER_STATUS" not in text
