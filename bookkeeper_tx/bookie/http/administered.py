@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.http.answer import JSON, OK, Answer, json_text
 from bookkeeper_tx.bookie.http.client import ClientOnDemand
-from bookkeeper_tx.bookie.http.garbage import GarbageCollection, NoGarbageCollection
+from bookkeeper_tx.bookie.http.garbage import GarbageCollection
 from bookkeeper_tx.bookie.http.locations import EntryLocations, NoEntryLocations
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.config import BookieConfig
@@ -55,7 +55,9 @@ class Administered:
     """Gives the metrics in Prometheus' text format."""
     check_cookies: Callable[[], Awaitable[Any]]
     """Compares the cookies with the configuration, and writes those of new directories if that is allowed."""
-    garbage: GarbageCollection = field(factory=NoGarbageCollection)
+    garbage: GarbageCollection | None = None
+    """None where there is no garbage collection: then nothing is forced or suspended, as with a storage of Java's
+    that has none."""
     locations: EntryLocations = field(factory=NoEntryLocations)
     phase: Phase = Phase.STARTING
     large: DeferredSemaphore = field(factory=lambda: DeferredSemaphore(LARGE_MAX))

@@ -14,6 +14,7 @@ from twisted.web.server import NOT_DONE_YET
 from bookkeeper_tx.bookie.http.administered import Administered
 from bookkeeper_tx.bookie.http.answer import (
     FAILED,
+    FORBIDDEN,
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
     TOO_LARGE,
@@ -65,6 +66,8 @@ class Api(Resource):
             return _refused(Answer("", METHOD_NOT_ALLOWED))
         if request.is_too_large:
             return _refused(Answer(f"a body has at most {BODY_BYTES_MAX} bytes", TOO_LARGE))
+        if method != "GET" and request.requestHeaders.hasHeader("origin"):
+            return _refused(Answer("a page in a browser may change nothing here", FORBIDDEN))
         if method != "GET":
             log.info("HTTP {method} {uri} of {client}", method=method, uri=request.uri, client=request.client)
         # Of a parameter that comes twice the last one counts, as with Java.

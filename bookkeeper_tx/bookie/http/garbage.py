@@ -1,49 +1,53 @@
 """What the endpoints need of the garbage collection of a bookie."""
 
-from typing import Protocol
-
-from attrs import frozen
+from typing import Any, Protocol
 
 
-@frozen
-class GarbageStatus:
-    """The garbage collection of one ledger directory; times are in milliseconds since 1970."""
+class GarbageStatus(Protocol):
+    """What it has done since the start, and does; times are in seconds since 1970, None before the first one."""
 
-    force_compacting: bool
-    """Whether a collection that was asked for is under way."""
-    major_compacting: bool
-    minor_compacting: bool
-    last_major_compaction_ms: int
-    last_minor_compaction_ms: int
-    last_entry_location_compaction_ms: int
-    major_compaction_count: int
-    """How many there were since the start; so the others."""
-    minor_compaction_count: int
-    entry_location_compaction_count: int
+    @property
+    def forced(self) -> bool:
+        """Whether a collection that was asked for is under way."""
+
+    @property
+    def major_running(self) -> bool:
+        """Whether a major compaction is under way."""
+
+    @property
+    def minor_running(self) -> bool: ...
+
+    @property
+    def major_suspended(self) -> bool: ...
+
+    @property
+    def minor_suspended(self) -> bool: ...
+
+    @property
+    def last_major_s(self) -> float | None:
+        """When the last major compaction ended."""
+
+    @property
+    def last_minor_s(self) -> float | None: ...
+
+    @property
+    def major_count(self) -> int:
+        """Major compactions that have ended."""
+
+    @property
+    def minor_count(self) -> int: ...
 
 
 class GarbageCollection(Protocol):
     """Collects garbage.  Called on the reactor thread; nothing here waits."""
 
-    major_suspended: bool
-    """Whether major compaction is suspended; may be set."""
-    minor_suspended: bool
-    """The same for minor compaction."""
+    @property
+    def status(self) -> GarbageStatus: ...
 
-    def force(self, major: bool, minor: bool) -> object:
-        """Begin a collection soon, with or without major and minor compaction."""
+    def force(self, major: bool | None = None, minor: bool | None = None) -> Any:
+        """Begin a collection, with or without major and minor compaction; None: with it, unless it is suspended."""
 
-    def statuses(self) -> list[GarbageStatus]:
-        """Return the status of each ledger directory."""
+    def suspend(self, major: bool = False, minor: bool = False) -> None:
+        """Compact no more until that is resumed."""
 
-
-class NoGarbageCollection:
-    """Does nothing, and says so in its status, as a storage of Java's without garbage collection."""
-
-    major_suspended = False
-    minor_suspended = False
-
-    def force(self, major: bool, minor: bool) -> None: ...
-
-    def statuses(self) -> list[GarbageStatus]:
-        return []
+    def resume(self, major: bool = False, minor: bool = False) -> None: ...

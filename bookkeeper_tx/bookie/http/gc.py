@@ -8,24 +8,24 @@ _FAILED = "Failed to handle the request, exception: "
 
 
 async def gc(call: Call, bookie: Administered) -> Answer:
+    garbage = bookie.garbage
     if call.method == "PUT":
-        _force(call, bookie)
+        major, minor = _asked_for(call)
+        if garbage is not None:
+            garbage.force(major, minor)
         return json_answer(f"Triggered GC on BookieServer: {bookie.bookie_id}")
     if call.method == "GET":
-        forced = any(status.force_compacting for status in bookie.garbage.statuses())
+        forced = garbage is not None and garbage.status.forced
         return json_answer({"is_in_force_gc": str(forced).lower()})
     return Answer("Not allowed method. Should be PUT to trigger GC, Or GET to get Force GC state.", METHOD_NOT_ALLOWED)
 
 
-def _force(call: Call, bookie: Administered) -> None:
-    """Begin what the body asks for: of a kind that it does not name, unless that is suspended."""
-    garbage = bookie.garbage
+def _asked_for(call: Call) -> tuple[bool | None, bool | None]:
+    """Return what the body says of major and of minor compaction; None for what it does not name."""
     body = call.json_body(BAD_REQUEST, _FAILED) if call.body.strip() else {}
-    wanted = {"forceMajor": not garbage.major_suspended, "forceMinor": not garbage.minor_suspended, **body}
-    if None in (wanted["forceMajor"], wanted["forceMinor"]):
+    if None in (body.get("forceMajor", ""), body.get("forceMinor", "")):
         raise Refused(BAD_REQUEST, f"{_FAILED}forceMajor and forceMinor are true or false, not null")
-    garbage.force(_is_true(wanted["forceMajor"]), _is_true(wanted["forceMinor"]))
-
-
-def _is_true(value: object) -> bool:
-    return str(value).lower() == "true"
+    major, minor = (
+        str(body[name]).lower() == "true" if name in body else None for name in ("forceMajor", "forceMinor")
+    )
+    return major, minor

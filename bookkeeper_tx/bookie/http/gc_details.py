@@ -1,8 +1,13 @@
-"""``/api/v1/bookie/gc_details``: the garbage collection of each ledger directory."""
+"""``/api/v1/bookie/gc_details``: what the garbage collection has done."""
+
+from typing import Any, Final
 
 from bookkeeper_tx.bookie.http.administered import Administered
 from bookkeeper_tx.bookie.http.answer import NOT_FOUND, Answer, json_answer
 from bookkeeper_tx.bookie.http.call import Call
+from bookkeeper_tx.bookie.http.garbage import GarbageStatus
+
+NEVER_MS: Final = 0
 
 
 async def gc_details(call: Call, bookie: Administered) -> Answer:
@@ -12,19 +17,23 @@ async def gc_details(call: Call, bookie: Administered) -> Answer:
             " If you want to trigger gc, send a POST to gc endpoint.",  # Java's words; it is a PUT
             NOT_FOUND,
         )
-    return json_answer(
-        [
-            {
-                "forceCompacting": status.force_compacting,
-                "majorCompacting": status.major_compacting,
-                "minorCompacting": status.minor_compacting,
-                "lastMajorCompactionTime": status.last_major_compaction_ms,
-                "lastMinorCompactionTime": status.last_minor_compaction_ms,
-                "lastEntryLocationCompactionTime": status.last_entry_location_compaction_ms,
-                "majorCompactionCounter": status.major_compaction_count,
-                "minorCompactionCounter": status.minor_compaction_count,
-                "entryLocationCompactionCounter": status.entry_location_compaction_count,
-            }
-            for status in bookie.garbage.statuses()
-        ]
-    )
+    garbage = bookie.garbage
+    return json_answer([] if garbage is None else [_details(garbage.status)])
+
+
+def _details(status: GarbageStatus) -> dict[str, Any]:
+    return {
+        "forceCompacting": status.forced,
+        "majorCompacting": status.major_running,
+        "minorCompacting": status.minor_running,
+        "lastMajorCompactionTime": _milliseconds(status.last_major_s),
+        "lastMinorCompactionTime": _milliseconds(status.last_minor_s),
+        "lastEntryLocationCompactionTime": NEVER_MS,
+        "majorCompactionCounter": status.major_count,
+        "minorCompactionCounter": status.minor_count,
+        "entryLocationCompactionCounter": 0,
+    }
+
+
+def _milliseconds(when_s: float | None) -> int:
+    return NEVER_MS if when_s is None else int(when_s * 1000)

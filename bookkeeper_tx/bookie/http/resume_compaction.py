@@ -13,6 +13,6 @@ async def resume_compaction(call: Call, bookie: Administered) -> Answer:
             NOT_FOUND,
         )
     major, minor = asked_for(call, "resumeMajor", "resumeMinor")
-    bookie.garbage.major_suspended &= not major
-    bookie.garbage.minor_suspended &= not minor
+    if bookie.garbage is not None:
+        bookie.garbage.resume(major=major, minor=minor)
     return json_answer(told("Resume", major, minor, bookie))

@@ -1,5 +1,6 @@
 """The HTTP server of a bookie from start to stop."""
 
+from ipaddress import ip_address
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -28,6 +29,12 @@ class HttpServer:
         self.bookie = Administered(config=config, client=client, own_client=own_client, **parts)
         self._port = listen(reactor, config, self.bookie)
         address = self._port.getHost()
+        if not _is_loopback(address.host):
+            log.warn(
+                "whoever reaches {host}:{port} may delete ledgers: there is no authentication",
+                host=address.host,
+                port=address.port,
+            )
         log.info("serving HTTP, with metrics at http://{host}:{port}/metrics", host=address.host, port=address.port)
 
     def serving(self) -> None:
@@ -46,6 +53,13 @@ class HttpServer:
         await self._port.stopListening()
         for client in self._clients:
             await client.stop()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _client(reactor: Any, config: BookieConfig, only_bookie: str | None) -> BookKeeper:

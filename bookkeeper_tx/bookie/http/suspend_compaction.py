@@ -9,16 +9,13 @@ async def suspend_compaction(call: Call, bookie: Administered) -> Answer:
     garbage = bookie.garbage
     if call.method == "PUT":
         major, minor = asked_for(call, "suspendMajor", "suspendMinor")
-        garbage.major_suspended |= major
-        garbage.minor_suspended |= minor
+        if garbage is not None:
+            garbage.suspend(major=major, minor=minor)
         return json_answer(told("Suspend", major, minor, bookie))
     if call.method == "GET":
-        return json_answer(
-            {
-                "isMinorGcSuspended": str(garbage.minor_suspended).lower(),
-                "isMajorGcSuspended": str(garbage.major_suspended).lower(),
-            }
-        )
+        minor = garbage is not None and garbage.status.minor_suspended
+        major = garbage is not None and garbage.status.major_suspended
+        return json_answer({"isMinorGcSuspended": str(minor).lower(), "isMajorGcSuspended": str(major).lower()})
     return Answer(
         "Not found method. Should be PUT to suspend major or minor compaction, Or GET to get compaction state.",
         NOT_FOUND,

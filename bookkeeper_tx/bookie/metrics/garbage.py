@@ -1,36 +1,27 @@
 """Metrics of the garbage collection, under both of Java's names: its two storages have one each."""
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from bookkeeper_tx.bookie.metrics.exposition import Exposition
-from bookkeeper_tx.bookie.metrics.summary import Outcomes
 
-MILLISECONDS_PER_S: Final = 1000
+COUNTERS: Final = {
+    "DELETED_LEDGER_TOTAL": "deleted_ledger_count",
+    "MAJOR_COMPACTION_TOTAL": "major_count",
+    "MINOR_COMPACTION_TOTAL": "minor_count",
+    "RECLAIMED_COMPACTION_SPACE_BYTES": "reclaimed_compaction_bytes",
+    "RECLAIMED_DELETION_SPACE_BYTES": "reclaimed_deletion_bytes",
+    "RECLAIM_FAILED_TO_DELETE": "failed_log_count",
+}
+"""What has happened since the start: Java's name, and the attribute of the status that has it."""
 
-COUNTERS: Final = (
-    "DELETED_LEDGER_TOTAL",
-    "MAJOR_COMPACTION_TOTAL",
-    "MINOR_COMPACTION_TOTAL",
-    "ENTRY_LOCATION_COMPACTION_TOTAL",
-    "RECLAIMED_COMPACTION_SPACE_BYTES",
-    "RECLAIMED_DELETION_SPACE_BYTES",
-    "RECLAIM_FAILED_TO_DELETE",
-)
-"""What has happened since the start."""
+GAUGES: Final = {
+    "ACTIVE_LEDGER_TOTAL": "ledger_count",
+    "ACTIVE_ENTRY_LOG_TOTAL": "log_count",
+    "ENTRY_LOG_SPACE_BYTES": "log_bytes",
+}
+"""What the last collection has left."""
 
-GAUGES: Final = (
-    "ACTIVE_ENTRY_LOG_TOTAL",
-    "ACTIVE_ENTRY_LOG_SPACE_BYTES",
-    "ACTIVE_LEDGER_TOTAL",
-    "ENTRY_LOG_SPACE_BYTES",
-    "ENTRY_LOG_COMPACT_RATIO",
-    *(f"entry_log_usage_buckets_le_{percent}" for percent in range(10, 101, 10)),
-)
-"""What the last collection has found; of the last ones the entry logs of which so much is used."""
-
-RUNTIMES: Final = ("THREAD_RUNTIME", "EXTRACT_META_RUNTIME", "GC_LEDGER_RUNTIME", "COMPACT_RUNTIME")
-"""What takes its time: a whole collection, reading what entry logs have, deleting ledgers, compacting."""
+PREFIXES: Final = ("bookie_", "bookie_gc_")
 
 OLD_NAMES: Final = {
     "DELETED_LEDGER_TOTAL": "bookie_DELETED_LEDGER_COUNT",
@@ -38,30 +29,13 @@ OLD_NAMES: Final = {
 }
 """Names of older releases, which boards still have."""
 
-Figures = Callable[[], Mapping[str, float]]
 
-
-class GarbageMetrics:
-    """Is told how long the parts of a collection took, and asks for the rest."""
-
-    def __init__(self, seconds: Callable[[], float]) -> None:
-        self.figures: Figures = dict
-        """Gives the values of COUNTERS and GAUGES; those that are missing are 0."""
-        self._runtimes = {name: Outcomes(seconds) for name in RUNTIMES}
-
-    def took(self, name: str, took_s: float, succeeded: bool = True) -> None:
-        """Count one of RUNTIMES."""
-        self._runtimes[name].observe(took_s * MILLISECONDS_PER_S, succeeded)
-
-    def write(self, out: Exposition) -> None:
-        """Write them."""
-        found = self.figures()
-        for prefix in ("bookie_", "bookie_gc_"):
-            for name in COUNTERS:
-                out.counter(prefix + name, found.get(name, 0))
-            for name in GAUGES:
-                out.gauge(prefix + name, found.get(name, 0))
-            for name, outcomes in self._runtimes.items():
-                out.summary(prefix + name, outcomes)
-        for name, old_name in OLD_NAMES.items():
-            out.counter(old_name, found.get(name, 0))
+def write_garbage(out: Exposition, status: object) -> None:
+    """Write what ``status`` has, and 0 for what it has not: with None that is everything."""
+    for prefix in PREFIXES:
+        for name, attribute in COUNTERS.items():
+            out.counter(prefix + name, getattr(status, attribute, 0))
+        for name, attribute in GAUGES.items():
+            out.gauge(prefix + name, getattr(status, attribute, 0))
+    for name, old_name in OLD_NAMES.items():
+        out.counter(old_name, getattr(status, COUNTERS[name], 0))

@@ -8,7 +8,7 @@ from prometheus_client.exposition import generate_latest
 from bookkeeper_tx.bookie.bookie import Parts
 from bookkeeper_tx.bookie.metrics.batch_read import BatchReadMetrics
 from bookkeeper_tx.bookie.metrics.exposition import Exposition
-from bookkeeper_tx.bookie.metrics.garbage import GarbageMetrics
+from bookkeeper_tx.bookie.metrics.garbage import write_garbage
 from bookkeeper_tx.bookie.metrics.journal import JournalMetrics
 from bookkeeper_tx.bookie.metrics.requests import RequestMetrics
 from bookkeeper_tx.bookie.metrics.storage import StorageMetrics
@@ -35,7 +35,8 @@ class Metrics:
         self._requests = RequestMetrics(seconds)
         self._journal = JournalMetrics(seconds)
         self._storage = StorageMetrics(seconds)
-        self.garbage = GarbageMetrics(seconds)
+        self.garbage: object = None
+        """The status of the garbage collection; None if there is none."""
         self.is_serving: Callable[[], bool] = lambda: False
         self._parts: Parts | None = None
         self._workers: Mapping[str, Working] = {}
@@ -70,7 +71,7 @@ class Metrics:
         written_bytes = max(self._journal.written_bytes - RECORD_LENGTH_SIZE * counts.adds.succeeded, 0)
         batch_bytes = self._batch_reads.size_bytes
         self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, parts.disks())
-        self.garbage.write(out)
+        write_garbage(out, self.garbage)
         write_threads(out, self._workers, self._read_threads)
         writable = READ_ONLY if parts.availability.read_only else WRITABLE
         out.gauge("bookie_SERVER_STATUS", writable if self.is_serving() else UNREGISTERED)

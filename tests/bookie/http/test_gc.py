@@ -3,48 +3,68 @@
 from typing import Any
 
 import pytest
+from attrs import define
 
-from bookkeeper_tx.bookie.http.garbage import GarbageStatus
 from tests.bookie.http.asked import BOOKIE, Asked
 
 GC, SUSPEND, RESUME = (f"/api/v1/bookie/gc{rest}" for rest in ("", "/suspend_compaction", "/resume_compaction"))
 NAME = f"Bookie Server listening on {BOOKIE} with id {BOOKIE}"
 
 
+@define
+class Status:
+    """What a collector has done."""
+
+    forced: bool = False
+    major_running: bool = False
+    minor_running: bool = True
+    major_suspended: bool = False
+    minor_suspended: bool = False
+    last_major_s: float | None = None
+    last_minor_s: float | None = 1795662656.103
+    major_count: int = 4
+    minor_count: int = 5
+
+
 class Collection:
     """Notes what it is asked for."""
 
     def __init__(self) -> None:
-        self.major_suspended = self.minor_suspended = False
-        self.forced: list[tuple[bool, bool]] = []
+        self.status = Status()
+        self.forced: list[tuple[bool | None, bool | None]] = []
 
-    def force(self, major: bool, minor: bool) -> None:
+    def force(self, major: bool | None = None, minor: bool | None = None) -> None:
         self.forced.append((major, minor))
+        self.status.forced = True
 
-    def statuses(self) -> list[GarbageStatus]:
-        return [GarbageStatus(bool(self.forced), False, True, 1, 2, 3, 4, 5, 6)]
+    def suspend(self, major: bool = False, minor: bool = False) -> None:
+        self.status.major_suspended |= major
+        self.status.minor_suspended |= minor
+
+    def resume(self, major: bool = False, minor: bool = False) -> None:
+        self.status.major_suspended &= not major
+        self.status.minor_suspended &= not minor
 
 
 @pytest.fixture
 def collection(asked: Asked) -> Collection:
-    asked.bookie.garbage = Collection()
-    return asked.bookie.garbage
+    collection = asked.bookie.garbage = Collection()
+    return collection
 
 
 @pytest.mark.parametrize(
     ("body", "forced"),
     [
-        (b"", (True, False)),
-        (b"{}", (True, False)),
-        (b'{"forceMajor": false}', (False, False)),
-        (b'{"forceMinor": "TRUE"}', (True, True)),
+        (b"", (None, None)),
+        (b"{}", (None, None)),
+        (b'{"forceMajor": false}', (False, None)),
+        (b'{"forceMinor": "TRUE"}', (None, True)),
         (b'{"forceMajor": "x", "forceMinor": 1}', (False, False)),
     ],
 )
-def test_what_is_suspended_is_not_forced_unless_named(
+def test_a_collection_is_forced_with_what_the_body_names(
     asked: Asked, collection: Collection, body: bytes, forced: Any
 ) -> None:
-    collection.minor_suspended = True
     assert asked.ask(GC).json == {"is_in_force_gc": "false"}
     assert asked.ask(GC, "PUT", body).json == f"Triggered GC on BookieServer: {BOOKIE}"
     assert collection.forced == [forced]
@@ -66,12 +86,12 @@ def test_the_details_have_javas_names(asked: Asked) -> None:
             "forceCompacting": False,
             "majorCompacting": False,
             "minorCompacting": True,
-            "lastMajorCompactionTime": 1,
-            "lastMinorCompactionTime": 2,
-            "lastEntryLocationCompactionTime": 3,
+            "lastMajorCompactionTime": 0,
+            "lastMinorCompactionTime": 1795662656103,
+            "lastEntryLocationCompactionTime": 0,
             "majorCompactionCounter": 4,
             "minorCompactionCounter": 5,
-            "entryLocationCompactionCounter": 6,
+            "entryLocationCompactionCounter": 0,
         }
     ]
 
@@ -80,12 +100,12 @@ def test_compaction_is_suspended_and_resumed(asked: Asked, collection: Collectio
     assert asked.put(SUSPEND, {"suspendMajor": True}).json == f"Suspend majorGC on BookieServer: {NAME}"
     assert asked.ask(SUSPEND).json == {"isMinorGcSuspended": "false", "isMajorGcSuspended": "true"}
     assert asked.put(SUSPEND, {"suspendMinor": True}).json == f", Suspend minorGC on BookieServer: {NAME}"
-    assert (collection.major_suspended, collection.minor_suspended) == (True, True)
+    assert (collection.status.major_suspended, collection.status.minor_suspended) == (True, True)
     assert asked.put(SUSPEND, {"suspendMajor": False, "suspendMinor": False}).json == ""
-    assert (collection.major_suspended, collection.minor_suspended) == (True, True)
+    assert (collection.status.major_suspended, collection.status.minor_suspended) == (True, True)
     both = f"Resume majorGC on BookieServer: {NAME}, Resume minorGC on BookieServer: {NAME}"
     assert asked.put(RESUME, {"resumeMajor": True, "resumeMinor": True}).json == both
-    assert (collection.major_suspended, collection.minor_suspended) == (False, False)
+    assert (collection.status.major_suspended, collection.status.minor_suspended) == (False, False)
 
 
 @pytest.mark.usefixtures("collection")
@@ -103,3 +123,5 @@ def test_a_storage_without_garbage_collection_answers_as_javas_does(asked: Asked
     assert asked.ask(GC).json == {"is_in_force_gc": "false"}
     assert asked.ask(GC, "PUT").json == f"Triggered GC on BookieServer: {BOOKIE}"
     assert asked.ask("/api/v1/bookie/gc_details").json == []
+    assert asked.put(SUSPEND, {"suspendMajor": True}).status == asked.put(RESUME, {"resumeMajor": True}).status == 200
+    assert asked.ask(SUSPEND).json == {"isMinorGcSuspended": "false", "isMajorGcSuspended": "false"}

@@ -44,6 +44,14 @@ def test_no_answer_is_taken_for_a_page(asked: Asked) -> None:
     assert asked.ask("/heartbeat").headers["x-content-type-options"] == "nosniff"
 
 
+def test_a_page_in_a_browser_changes_nothing(asked: Asked) -> None:
+    origin = "Origin: http://example.org\r\n"
+    refused = asked.ask("/api/v1/bookie/state/readonly", "PUT", b'{"readOnly": true}', origin)
+    assert refused.status == 403
+    assert not asked.bookie.availability.read_only
+    assert asked.ask("/api/v1/bookie/state/readonly", headers=origin).status == 200
+
+
 @pytest.mark.parametrize("sized", [True, False])
 def test_a_large_body_is_refused_and_not_kept(asked: Asked, monkeypatch: pytest.MonkeyPatch, sized: bool) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", None)

@@ -192,7 +192,7 @@ REQUESTS: Final = {
 """By part of the API; those of a part come in this order."""
 
 OUR_OWN: Final = {
-    f"{BOOKIE}/gc_details": "an entry for each ledger directory",
+    f"{BOOKIE}/gc_details": "the times of the last compactions",
     f"{BOOKIE}/last_log_mark": "the position is each journal's own",
     CONFIG: "the settings in effect, where Java tells those of its file",
     "/metrics": "compared by name in metrics.md",
