@@ -9,13 +9,15 @@ QUANTILES: Final = (0.5, 0.75, 0.95, 0.99, 0.999, 0.9999, 1.0)
 """Those that Java tells."""
 
 WINDOW_S: Final = 60.0
-"""Quantiles are those of the values of this window and of the one before."""
+"""Quantiles are those of this window and of the one before; a window lasts longer if nobody asks for so long."""
 
 _BUCKETS_PER_E: Final = 20
 """A bucket ends 5 % above its beginning: so wrong may a quantile be."""
 
 _LEAST: Final = 1e-3
 """Values below it count as it does."""
+
+_FIRST_BUCKET: Final = math.ceil(math.log(_LEAST) * _BUCKETS_PER_E)
 
 
 class Summary:
@@ -25,16 +27,16 @@ class Summary:
         self.count = 0
         self.sum = 0.0
         self._seconds = seconds
-        self._window = 0
-        self._now: Counter[int] = Counter()
-        self._before: Counter[int] = Counter()
+        self._window = int(seconds() / WINDOW_S)
+        self._now: dict[int, int] = {}
+        self._before: dict[int, int] = {}
 
     def observe(self, value: float, weight: int = 1) -> None:
         """Count ``value``, as often as ``weight`` says."""
-        self._turn()
         self.count += weight
         self.sum += value * weight
-        self._now[math.ceil(math.log(max(value, _LEAST)) * _BUCKETS_PER_E)] += weight
+        bucket = math.ceil(math.log(value) * _BUCKETS_PER_E) if value > _LEAST else _FIRST_BUCKET
+        self._now[bucket] = self._now.get(bucket, 0) + weight
 
     @property
     def mean(self) -> float:
@@ -44,17 +46,15 @@ class Summary:
     def quantiles(self) -> list[float]:
         """Return a bound of each of QUANTILES, not a number where there are no values."""
         self._turn()
-        buckets = sorted((self._now + self._before).items())
+        buckets = sorted((Counter(self._now) + Counter(self._before)).items())
         total = sum(count for _, count in buckets)
         return [_at(buckets, quantile * total) if total else math.nan for quantile in QUANTILES]
 
     def _turn(self) -> None:
-        """Begin the next window if it is time, and forget what is older than the one before it."""
+        """Begin the next window if it is time: not when a value comes, which happens oftener."""
         window = int(self._seconds() / WINDOW_S)
         if window != self._window:
-            self._before = self._now if window == self._window + 1 else Counter()
-            self._now = Counter()
-            self._window = window
+            self._before, self._now, self._window = self._now, {}, window
 
 
 def _at(buckets: list[tuple[int, int]], rank: float) -> float:
