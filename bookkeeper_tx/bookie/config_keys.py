@@ -87,7 +87,7 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         "bookies are registered in ZooKeeper or SQLite only",
     ),
     "zkEnableSecurity": (("false",), "access control lists are not implemented: the nodes would be open to everyone"),
-    "httpServerTlsEnable": (("false",), "TLS is not implemented for metrics, which would go out in clear"),
+    "httpServerTlsEnable": (("false",), "TLS is not implemented for HTTP: passwords of ledgers would go out in clear"),
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),
 }
@@ -97,6 +97,12 @@ INERT: Final[dict[str, tuple[str, ...]]] = {
     "allowLoopback": ("true", "false"),
     "autoRecoveryDaemonEnabled": ("false",),
     "enableStatistics": ("false",),
+    # In lower case: the HTTP server and its metrics are those that these classes are with Java.
+    "httpServerClass": (
+        "org.apache.bookkeeper.http.vertx.vertxhttpserver",
+        "org.apache.bookkeeper.http.servlet.bookieservlethttpserver",
+    ),
+    "statsProviderClass": ("org.apache.bookkeeper.stats.prometheus.prometheusmetricsprovider",),
     "journalAlignmentSize": ("512",),
     "journalBufferedEntriesThreshold": ("0",),
     "journalFlushWhenQueueEmpty": ("true",),
@@ -253,7 +259,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "shadedLedgerManagerFactoryClassPrefix",
         "skipListArenaChunkSize",
         "skipListArenaMaxAllocSize",
-        "statsProviderClass",
         "storeSystemTimeAsLedgerCreationTime",
         "storeSystemTimeAsLedgerUnderreplicatedMarkTime",
         "underreplicatedLedgerRecoveryGracePeriod",

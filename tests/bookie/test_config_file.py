@@ -170,6 +170,8 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
         "autoRecoveryDaemonEnabled=false",
         "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",
         "journalAlignmentSize=512",
+        "httpServerClass=org.apache.bookkeeper.http.vertx.VertxHttpServer",
+        "statsProviderClass=org.apache.bookkeeper.stats.prometheus.PrometheusMetricsProvider",
     ],
 )
 def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:

@@ -23,14 +23,15 @@ async def list_disk_file(call: Call, bookie: Administered) -> Answer:
     directories = bookie.directories
     found = {}
     for kind in kinds:
-        directory = directories.journal if kind == "journal" else directories.ledger
-        names = await bookie.threads.run(_listed, bookie.disk, directory, _ENDINGS[kind])
+        places = [directories.journal, *directories.more_journals] if kind == "journal" else [directories.ledger]
+        names = await bookie.threads.run(_listed, bookie.disk, places, _ENDINGS[kind])
         found[f"{kind} files"] = "".join(f"{name}\t" for name in names)
     return await bookie.large_json(found)
 
 
-def _listed(disk: Disk, directory: str, endings: Sequence[str]) -> list[str]:
-    return sorted(name for name in _names(disk, directory, INDEX_DEPTH_MAX) if name.endswith(tuple(endings)))
+def _listed(disk: Disk, directories: Sequence[str], endings: Sequence[str]) -> list[str]:
+    names = (name for directory in directories for name in _names(disk, directory, INDEX_DEPTH_MAX))
+    return sorted(name for name in names if name.endswith(tuple(endings)))
 
 
 def _names(disk: Disk, directory: str, depth: int) -> Iterator[str]:
