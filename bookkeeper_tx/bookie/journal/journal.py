@@ -196,7 +196,7 @@ class Journal:
         if self.state in (State.CREATED, State.FAILED, State.STOPPED) or self._stopped:
             return
         if not self._waiting:
-            self._waiting.append(_Group(True))
+            self._waiting.append(_Group(True, self._seconds()))
         self._waiting[-1].syncs = True
         if self.state is State.IDLE:
             self._write_next()
