@@ -3,7 +3,7 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -171,6 +171,25 @@ class EntryLogWriter:
             self._roll_back(before if synced else [])
             raise
         return placed
+
+    @property
+    def written_names(self) -> frozenset[str]:
+        """The files that are being written: nobody may remove them, and they are not complete."""
+        return frozenset(log_name(each.log_id, each.scoped) for each in self._logs.values())
+
+    def end_dead(self, is_alive: Callable[[int], bool]) -> None:
+        """End the current logs that have entries of no ledger that is alive, so that they can be removed.
+
+        Raises OSError; such a log has no ledgers map, as after a crash.
+        """
+        for scoped, current in list(self._logs.items()):
+            if current.sizes and not any(map(is_alive, current.sizes)):
+                del self._logs[scoped]
+                try:
+                    current.finish()
+                except OSError:
+                    current.file.close()
+                    raise
 
     def close(self) -> None:
         """Close the current logs; like logs after a crash, they get no ledgers map."""

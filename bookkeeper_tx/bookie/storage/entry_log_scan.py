@@ -1,0 +1,162 @@
+"""Walking an entry log from its start to its end: the records in it, as runs of one ledger each.
+
+This is how a log is compacted, and how its ledgers are counted if it has no ledgers map.  Logs are ours, or Java's:
+those of Java's direct I/O have filler bytes up to the next block, and room made ahead is zeros up to the end.
+"""
+
+from array import array
+from collections.abc import Iterator
+from typing import Final
+
+from bookkeeper_tx.bookie.disk import File
+from bookkeeper_tx.bookie.storage.entry_location import location
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
+from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.disk import entry_log as spec
+from protocol_specs.entry import v2
+from protocol_specs.ledger_id import SCOPED_MIN
+
+CHUNK_SIZE: Final = 1024 * 1024
+"""Bytes read at once: few reads, and a chunk stays in the CPU's cache while it is walked."""
+
+RECORD_SIZE_MAX: Final = 64 * 1024 * 1024
+"""No bookie has stored a larger one: a length word that says more is damage."""
+
+ONE_BY_ONE_MAX: Final = 64
+"""So many records are walked one by one before it is looked again whether those that follow have one size."""
+
+FILLER: Final = 0xF0
+"""The byte with which Java's direct I/O fills blocks."""
+
+BLOCK_SIZE: Final = 4096
+
+_NO_LEDGER_V2: Final = 2**64 - 1
+"""The owner of a ledgers map in a log of scoped entries: scope 0, ledger -1."""
+
+
+class Damaged(StorageFailed):
+    """A log has bytes that are no record; what follows them cannot be found."""
+
+
+def scan(file: File, log_id: int, scoped: bool) -> Iterator[list[PlacedRun]]:
+    """Give the runs of all records of a log, in the order of the file, chunk by chunk.  Blocks.
+
+    ``scoped``: its entries are of ledgers outside scope 0.  Raises Damaged, and OSError.
+    """
+    form = V2 if scoped else V1
+    position, size = spec.HEADER_SIZE, file.size()
+    wanted = CHUNK_SIZE
+    while position < size:
+        data = file.read(wanted, position)
+        runs, end = _walk(form, data, file.path, position)
+        if runs:
+            base = location(log_id, position)
+            yield [PlacedRun(run, base) for run in runs]
+        position += end
+        wanted = CHUNK_SIZE
+        if end == 0:
+            wanted = _record_size(file, position, size)
+            if wanted == 0:
+                return
+
+
+def _record_size(file: File, position: int, size: int) -> int:
+    """Return how many bytes to read for what did not end within a chunk; 0 if the log ends there."""
+    head = file.read(RECORD_LENGTH_SIZE, position)
+    whole = int.from_bytes(head, "big", signed=True) + RECORD_LENGTH_SIZE
+    if len(head) < RECORD_LENGTH_SIZE or RECORD_LENGTH_SIZE < whole <= RECORD_SIZE_MAX:
+        # A kill leaves the beginning of the last record: nothing points to it, and there is nothing after it.
+        return whole if whole <= size - position else 0
+    if whole == RECORD_LENGTH_SIZE and _only_zeros(file, position):
+        return 0
+    raise Damaged(f"entry log {file.path} is damaged at offset {position}: no record can have {whole} bytes")
+
+
+def _only_zeros(file: File, position: int) -> bool:
+    while data := file.read(CHUNK_SIZE, position):
+        if data.strip(b"\0"):
+            return False
+        position += len(data)
+    return True
+
+
+def _walk(form: EntryFormat, data: bytes, path: str, at: int) -> tuple[list[EntryRun], int]:
+    """Return the runs of the records that are whole in ``data``, from offset ``at`` of the file, and where they end."""
+    unpack, head_size, ids_size = form.head.unpack_fixed, form.head_size, form.ids_size
+    same_size = RECORD_LENGTH_SIZE + form.entry_id_at
+    runs: list[EntryRun] = []
+    position, size_read = 0, len(data)
+    while size_read - position >= head_size:
+        length, owner, entry_id = unpack(data, position)
+        if length < ids_size:
+            skipped = _filler(data, position, at)
+            if not skipped:
+                if length == 0 and not position:
+                    break
+                if length == 0:
+                    return runs, position
+                raise Damaged(f"entry log {path} is damaged at offset {at + position}: a record of {length} bytes")
+            position += skipped
+            continue
+        size = length + RECORD_LENGTH_SIZE
+        if size > size_read - position:
+            break
+        ledger_id = _owner(form, owner, path, at + position)
+        if ledger_id is None:
+            position += size
+            continue
+        offsets = _offsets(form, data, position, size, owner, entry_id, same_size)
+        runs.append(EntryRun(ledger_id, entry_id, data, offsets))
+        position = offsets[-1]
+    return runs, position
+
+
+def _offsets(
+    form: EntryFormat, data: bytes, position: int, size: int, owner: bytes, entry_id: int, same_size: int
+) -> "range | array[int]":
+    """Return the offsets of the records from ``position`` on that are consecutive entries of one ledger."""
+    end = len(data)
+    after = position + size
+    if data.startswith(data[position : position + same_size], after):
+        count = consecutive_frames(data, position, size, (end - position) // size, same_size, entry_id)
+        if count >= RUN_MIN:
+            return range(position, position + count * size + 1, size)
+    unpack, head_size, ids_size = form.head.unpack_fixed, form.head_size, form.ids_size
+    offsets = array("Q", (position, after))
+    for next_id in range(entry_id + 1, entry_id + ONE_BY_ONE_MAX):
+        if end - after < head_size:
+            break
+        length, next_owner, found_id = unpack(data, after)
+        next_after = after + length + RECORD_LENGTH_SIZE
+        if found_id != next_id or next_owner != owner or length < ids_size or next_after > end:
+            break
+        offsets.append(next_after)
+        after = next_after
+    return offsets
+
+
+def _owner(form: EntryFormat, owner: bytes, path: str, offset: int) -> int | None:
+    """Return the ledger of a record, None for a part of the ledgers map; raises Damaged."""
+    if form is V1:
+        ledger_id = int.from_bytes(owner, "big", signed=True)
+        if ledger_id >= 0:
+            return ledger_id
+        is_map = ledger_id == spec.LEDGERS_MAP_LEDGER_ID
+    else:
+        ledger_id = int.from_bytes(owner[1:], "big")
+        if ledger_id >= SCOPED_MIN and owner[0] & v2.VERSION_MASK == v2.VERSION:
+            return ledger_id
+        is_map = ledger_id == _NO_LEDGER_V2
+    if is_map:
+        return None
+    raise Damaged(f"entry log {path} is damaged at offset {offset}: a record of no ledger")
+
+
+def _filler(data: bytes, position: int, at: int) -> int:
+    """Return the number of filler bytes at ``position``, up to the next block or the end of ``data``; 0: none."""
+    offset = at + position
+    piece = data[position : offset - offset % BLOCK_SIZE + BLOCK_SIZE - at]
+    return len(piece) if piece.count(FILLER) == len(piece) else 0
