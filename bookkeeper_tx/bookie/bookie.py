@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from attrs import frozen
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -18,6 +19,7 @@ from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.journals import AnyJournal, Journals
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark, marks_of
 from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
+from bookkeeper_tx.bookie.journal.records import deleted_record
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
 from bookkeeper_tx.bookie.space import LedgerDisks, Space
@@ -66,8 +68,8 @@ class Bookie:
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of requests to measure it;
     ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
     their file system is read-only: then what is there is served, and the journal from memory, until the next start;
-    ``more_journals`` are the directories of further journals, each with a worker of one thread;
-    ``journal_arguments`` go to :class:`Journal`.
+    ``more_journals`` are the directories of further journals, each with a worker of one thread; ``time_s`` gives the
+    time of day; ``journal_arguments`` go to :class:`Journal`.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Bookie:
         check_directories: Callable[[], None] = lambda: None,
         read_only: bool = False,
         more_journals: Sequence[tuple[str, Threads]] = (),
+        time_s: Callable[[], float] = time.time,
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only, config.read_only_mode_enabled)
@@ -94,7 +97,10 @@ class Bookie:
         self._at_start = JournalsAtStart(disk, self._journal_directories, [ledger_directory])
         self._ledger_directory = ledger_directory
         self._worker = workers.flush
-        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read)
+        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read, time_s=time_s)
+        self.collection = self._storage.collection
+        """The part of the storage that the garbage collector needs."""
+        self.collection.journal_deleted = self._journal_deleted
         made = self._journals = [
             Journal(
                 disk,
@@ -128,6 +134,8 @@ class Bookie:
         self._check_directories = check_directories
         self.ledger_disks = LedgerDisks(disk, [ledger_directory], config)
         self._journal_spaces = [Space(config) for _ in journals]
+        self.on_disk_full: Callable[[], None] = lambda: None
+        """Called when a ledger disk has become full."""
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
@@ -139,6 +147,7 @@ class Bookie:
         self._marked: LogMark | None = None
         """The mark that the start has found, made durable."""
         self._started = False
+        self._was_full = False
 
     @property
     def parts(self) -> Parts:
@@ -247,7 +256,26 @@ class Bookie:
         """Whether the disk of a journal is nearly full."""
         return any(space.short for space in self._journal_spaces)
 
+    def _journal_deleted(self, ledger_ids: Sequence[int]) -> Deferred[None]:
+        """Journal that ledgers are deleted; fires when that is durable, or cannot be.
+
+        Then a crash may bring them back, and the next garbage collection deletes them again: they must not stay on a
+        disk because it is full.
+        """
+        journaled: Deferred[None] = Deferred()
+
+        def done(error: BaseException | None) -> None:
+            if error is not None:
+                log.warn("it is not in the journal that ledgers are deleted: {error}", error=error)
+            journaled.callback(None)
+
+        self._journal.append([deleted_record(ledger_id) for ledger_id in ledger_ids], done)
+        return journaled
+
     def _looked(self) -> None:
+        if self.ledger_disks.full and not self._was_full:
+            self.on_disk_full()
+        self._was_full = self.ledger_disks.full
         self.availability.note(Reason.DISK_FULL, self.ledger_disks.read_only)
         self.availability.note(Reason.RESERVE_USED, self.ledger_disks.reserve_used)
         was_short, self._journal.short_of_space = self._journal.short_of_space, self._journals_short

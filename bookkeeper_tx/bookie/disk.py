@@ -199,6 +199,10 @@ class Disk:
     def remove(self, path: str) -> None:
         os.unlink(path)
 
+    def remove_directory(self, path: str) -> None:
+        """Remove an empty directory; raises OSError for any other."""
+        os.rmdir(path)
+
     def rename(self, path: str, new_path: str) -> None:
         """Rename a file; a file that had the new name is gone."""
         os.rename(path, new_path)

@@ -17,15 +17,22 @@ FORCE_LEDGER = -0x4000
 EXPLICIT_LAC = -0x8000
 """A last add confirmed set by the writer: the body of its WRITE_LAC request, digest included."""
 
-VERSION_WITH = {LEDGER_KEY: 3, FENCE: 4, EXPLICIT_LAC: 6}
+DELETED = -0x62747801
+"""The ledger was garbage and is deleted: what the journal has of it before this record is nobody's any more.
+
+It is ours; a Java bookie passes over records of a kind that it does not know.  Java's kinds are single bits, this one
+is not, so that none of Java's next ones will be the same.
+"""
+
+VERSION_WITH = {LEDGER_KEY: 3, FENCE: 4, EXPLICIT_LAC: 6, DELETED: 6}
 """The journal version that introduced each; in an older file it is an error.  Scoped ones need version 7."""
 
 FENCE_RECORD = LengthFirst(
     "length" / fields.record_length * "bytes that follow",
     "ledger_id" / fields.ledger_id * "the ledger",
-    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed",
+    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted",
 )
-"""``kind`` stands where an entry has its entry id."""
+"""``kind`` stands where an entry has its entry id.  A record of a deletion has the same form."""
 
 BLOB_RECORD = LengthFirst(
     *FENCE_RECORD.subcons,
@@ -39,9 +46,9 @@ SCOPED_FENCE_RECORD = LengthFirst(
     "flags" / fields.byte * "0xa0: format V2, no digest",
     "ledger_scope_id" / fields.ledger_id * "upper half of the ledger id, not 0",
     "ledger_id" / fields.ledger_id * "lower half of the ledger id",
-    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed",
+    "kind" / fields.entry_id * "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted",
 )
-"""The fence of a ledger outside scope 0."""
+"""The fence, or the deletion, of a ledger outside scope 0."""
 
 SCOPED_BLOB_RECORD = LengthFirst(
     *SCOPED_FENCE_RECORD.subcons,

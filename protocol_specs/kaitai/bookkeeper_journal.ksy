@@ -108,7 +108,7 @@ types:
         value: "is_scoped ? scoped_kind : plain_kind"
         doc: "an entry id, or negative: see enum kind"
       form:
-        value: "(kind >= 0 ? 0 : kind == -8192 ? 2 : 4) + (is_scoped ? 1 : 0)"
+        value: "(kind >= 0 ? 0 : kind == -8192 or kind == -1651800065 ? 2 : 4) + (is_scoped ? 1 : 0)"
   entry:
     seq:
       - id: ledger_id
@@ -144,7 +144,7 @@ types:
         doc: "the ledger"
       - id: kind
         type: s8
-        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
+        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted"
   scoped_fence:
     seq:
       - id: flags
@@ -158,7 +158,7 @@ types:
         doc: "lower half of the ledger id"
       - id: kind
         type: s8
-        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
+        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted"
   blob:
     seq:
       - id: ledger_id
@@ -166,7 +166,7 @@ types:
         doc: "the ledger"
       - id: kind
         type: s8
-        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
+        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted"
       - id: size
         type: s4
         doc: "of the bytes that follow"
@@ -186,7 +186,7 @@ types:
         doc: "lower half of the ledger id"
       - id: kind
         type: s8
-        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed"
+        doc: "-0x1000 key, -0x2000 fence, -0x8000 explicit last add confirmed, -0x62747801 deleted"
       - id: size
         type: s4
         doc: "of the bytes that follow"
@@ -198,3 +198,4 @@ enums:
     -4096: ledger_key
     -8192: fence
     -32768: explicit_lac
+    -1651800065: deleted

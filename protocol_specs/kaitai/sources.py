@@ -142,6 +142,7 @@ _KINDS = {
     meta_entries.LEDGER_KEY: "ledger_key",
     meta_entries.FENCE: "fence",
     meta_entries.EXPLICIT_LAC: "explicit_lac",
+    meta_entries.DELETED: "deleted",
 }
 
 
@@ -166,7 +167,8 @@ def _pad_body() -> Type:
 
 def _journal_body() -> Type:
     plain_at, scoped_at = (_offset_of_kind(each) for each in (meta_entries.FENCE_RECORD, _SCOPED_FENCE))
-    fence, form = meta_entries.FENCE, "(kind >= 0 ? 0 : kind == {} ? 2 : 4) + (is_scoped ? 1 : 0)"
+    bare = f"kind == {meta_entries.FENCE} or kind == {meta_entries.DELETED}"
+    form = f"(kind >= 0 ? 0 : {bare} ? 2 : 4) + (is_scoped ? 1 : 0)"
     names = ("entry", "scoped_entry", "fence", "scoped_fence", "blob", "scoped_blob")
     return {
         "seq": [{"id": "content", "type": {"switch-on": "form", "cases": dict(enumerate(names))}}],
@@ -176,7 +178,7 @@ def _journal_body() -> Type:
             "plain_kind": {"pos": plain_at, "type": "s8"},
             "scoped_kind": {"pos": scoped_at, "type": "s8"},
             "kind": {"value": "is_scoped ? scoped_kind : plain_kind", "doc": "an entry id, or negative: see enum kind"},
-            "form": {"value": form.format(fence)},
+            "form": {"value": form},
         },
     }
 

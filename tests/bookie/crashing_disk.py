@@ -260,6 +260,14 @@ class CrashingDisk(Disk):
         self._change_names(os.path.dirname(path), {path: None})
         self.step()
 
+    def remove_directory(self, path: str) -> None:
+        self.admit_change()
+        if self.list_directory(path):
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+        self._directories.discard(path)
+        self._new_directories.discard(path)
+        self.step()
+
     def rename(self, path: str, new_path: str) -> None:
         self.admit_change()
         self._change_names(os.path.dirname(path), {new_path: self._node(path), path: None})

@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import NoSuchEntry, StorageFailed, Unauthorized
+from bookkeeper_tx.errors import LedgerFenced, NoSuchEntry, StorageFailed, Unauthorized
 from bookkeeper_tx.protocol.bookie.requests import Continuation, Replied
 from protocol_specs.entry.version import explicit_lac_of
 from protocol_specs.fields import LAST_ENTRY, NO_ENTRY
@@ -99,6 +99,8 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         self.ledgers: dict[int, StoredLedger] = {}
+        self.deleted: set[int] = set()
+        """Ledgers that were fenced before they were deleted."""
         self.runs: list[EntryRun] = []
         self.cold: list[EntryRun] = []
         self.loads: list[tuple[Deferred[Any], int]] = []
@@ -110,8 +112,10 @@ class MemoryStorage:
     def ledger(self, ledger_id: int) -> StoredLedger | None:
         return self.ledgers.get(ledger_id)
 
-    def open_for(self, ledger_id: int, master_key: bytes) -> tuple[StoredLedger, bool]:
+    def open_for(self, ledger_id: int, master_key: bytes, ordinary: bool = False) -> tuple[StoredLedger, bool]:
         ledger = self.ledgers.get(ledger_id)
+        if ledger is None and ordinary and ledger_id in self.deleted:
+            raise LedgerFenced
         if ledger is None:
             ledger = self.ledgers[ledger_id] = StoredLedger(ledger_id, master_key)
             return ledger, True

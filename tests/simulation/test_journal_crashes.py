@@ -62,6 +62,9 @@ class Found:
     def explicit_lac(self, ledger_id: int, body: bytes) -> None:
         self._add(ledger_id, ("lac", ledger_id, body))
 
+    def deleted(self, ledger_id: int) -> None:
+        raise AssertionError("nothing was deleted")
+
     def entries(self, run: EntryRun) -> None:
         for entry_id, entry in enumerate(run, run.first_entry_id):
             self._add(run.ledger_id, (run.ledger_id, entry_id, entry))

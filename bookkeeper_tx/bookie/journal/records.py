@@ -24,15 +24,24 @@ def key_record(ledger_id: int, master_key: bytes) -> bytes:
 
 def fence_record(ledger_id: int) -> bytes:
     """Return the record of a fence of the ledger."""
-    if ledger_id >= SCOPED_MIN:
-        owner = (_SCOPED_FLAGS, *split(ledger_id))
-        return _SCOPED_FENCE.pack_fixed(_SCOPED_FENCE.size - _LENGTH_SIZE, *owner, meta_entries.FENCE)
-    return _FENCE.pack_fixed(_FENCE.size - _LENGTH_SIZE, ledger_id, meta_entries.FENCE)
+    return _bare_record(ledger_id, meta_entries.FENCE)
+
+
+def deleted_record(ledger_id: int) -> bytes:
+    """Return the record of the deletion of a ledger that is garbage."""
+    return _bare_record(ledger_id, meta_entries.DELETED)
 
 
 def explicit_lac_record(ledger_id: int, body: bytes) -> bytes:
     """Return the record of an explicit last add confirmed; ``body`` is the whole body of the WRITE_LAC request."""
     return _blob_record(ledger_id, meta_entries.EXPLICIT_LAC, body)
+
+
+def _bare_record(ledger_id: int, kind: int) -> bytes:
+    if ledger_id >= SCOPED_MIN:
+        owner = (_SCOPED_FLAGS, *split(ledger_id))
+        return _SCOPED_FENCE.pack_fixed(_SCOPED_FENCE.size - _LENGTH_SIZE, *owner, kind)
+    return _FENCE.pack_fixed(_FENCE.size - _LENGTH_SIZE, ledger_id, kind)
 
 
 def _blob_record(ledger_id: int, kind: int, blob: bytes) -> bytes:

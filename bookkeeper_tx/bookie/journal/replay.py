@@ -59,6 +59,8 @@ class ReplaySink(Protocol):
 
     def entries(self, run: EntryRun) -> None: ...
 
+    def deleted(self, ledger_id: int) -> None: ...
+
 
 @frozen
 class Replayed:
@@ -166,6 +168,9 @@ def _hand_over_special(journal_file: JournalFile, item: SpecialRecord, sink: Rep
         raise RefusedToStart(f"{where}: record of kind {item.kind} in a file of version {journal_file.version}")
     if item.kind == meta_entries.FENCE:
         sink.fence(item.ledger_id)
+        return
+    if item.kind == meta_entries.DELETED:
+        sink.deleted(item.ledger_id)
         return
     try:
         blob = parse_blob(item.record, item.ledger_id >= SCOPED_MIN)

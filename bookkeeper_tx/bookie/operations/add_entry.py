@@ -68,7 +68,7 @@ class AddEntry:
         if not limits.is_whole(run):
             return statuses.EBADREQ
         try:
-            ledger, records = self._keys.open(run.ledger_id, request.master_key)
+            ledger, records = self._keys.open(run.ledger_id, request.master_key, ordinary=not request.recovery)
             if ledger.fenced and not request.recovery:
                 return statuses.EFENCED
             added = self._storage.add(ledger, run)
@@ -165,7 +165,7 @@ class AddEntry:
         Returns how many of its bytes are not among them.
         """
         ledger_id, entry_id, last_add_confirmed, master_key, record = add
-        ledger = self._keys.open_into(records, ledger_id, master_key)
+        ledger = self._keys.open_into(records, ledger_id, master_key, not recovery)
         if ledger.fenced and not recovery:
             raise LedgerFenced
         added = self._storage.add_record(ledger, entry_id, last_add_confirmed, record)

@@ -21,20 +21,22 @@ class LedgerKeys:
         self.unrecorded: set[int] = set()
         """Ledgers whose changes must bring the key record."""
 
-    def open(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, list[Buffer]]:
+    def open(self, ledger_id: int, master_key: bytes, ordinary: bool = False) -> tuple[Ledger, list[Buffer]]:
         """Return the ledger, made if need be, and the records that must be journaled before those of the change.
 
-        Raises Unauthorized if the ledger has another key, StorageFailed if its header cannot be read.
+        ``ordinary``: it is an add of another than a recovering client.  Raises Unauthorized if the ledger has another
+        key, LedgerFenced for an ordinary add to one that was fenced when it was deleted here, StorageFailed if its
+        header cannot be read.
         """
         records: list[Buffer] = []
-        return self.open_into(records, ledger_id, master_key), records
+        return self.open_into(records, ledger_id, master_key, ordinary), records
 
-    def open_into(self, records: list[Buffer], ledger_id: int, master_key: bytes) -> Ledger:
+    def open_into(self, records: list[Buffer], ledger_id: int, master_key: bytes, ordinary: bool) -> Ledger:
         """Return the ledger as :meth:`open` does, and append to ``records`` what must be journaled before the change.
 
         Raises as :meth:`open`; then nothing is appended.
         """
-        ledger, created = self._storage.open_for(ledger_id, master_key)
+        ledger, created = self._storage.open_for(ledger_id, master_key, ordinary)
         if created:
             self.unrecorded.add(ledger_id)
         if self.unrecorded and ledger_id in self.unrecorded:

@@ -94,6 +94,10 @@ class EntryReader:
         entry = self.read_run(ledger_id, entry_id, array("Q", [entry_location]), 0)
         return last_add_confirmed_of(entry)
 
+    def forget(self, file_name: str) -> None:
+        """Close a log that is going to be removed, so that its space is free then."""
+        self._files.forget(os.path.join(self._directory, file_name))
+
     def close(self) -> None:
         self._files.close()
 

@@ -60,6 +60,10 @@ class Flushes:
         """Call ``function`` once no flush is under way; fires with its result."""
         return self._lock.run(function)
 
+    def between(self, work: Callable[[], Deferred[_Result]]) -> Deferred[_Result]:
+        """Call ``work`` once no flush is under way; fires as its result does, and no flush begins before that."""
+        return self._lock.run(work)
+
     async def _run(self, mark_of: Callable[[], LogMark]) -> LogMark:
         left = self._unflushed.snapshot
         if left is not None and left.mark is None:  # of a replay that could not flush: the mark is behind all of it

@@ -1,5 +1,6 @@
 """Writing index files (docs/formats/ledger-index.md): many at a time, which become durable together."""
 
+import contextlib
 import os
 from array import array
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,7 @@ from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations
 from protocol_specs.disk import ledger_index as spec
+from protocol_specs.ledger_id import SCOPED_MIN
 
 NEW_SUFFIX: Final = ".new"
 """Suffix to the name of a new index file until it is durable, so that no crash leaves half a header."""
@@ -78,6 +80,26 @@ class IndexWriter:
             named = (path for change, path in zip(changes, paths, strict=True) if change.is_new or change.is_doubtful)
             group.sync_directories(self._directories_above(named))
         return written
+
+    def delete(self, ledger_ids: Sequence[int]) -> None:
+        """Remove index files, durably.  After an OSError some of them may be there."""
+        with closing(self._disk.sync_group(self._indexes.directory)) as group:
+            paths = [self._indexes.path(ledger_id) for ledger_id in ledger_ids]
+            for ledger_id, path in zip(ledger_ids, paths, strict=True):
+                with contextlib.suppress(FileNotFoundError):
+                    self._disk.remove(path)
+                self._indexes.replaced(ledger_id)
+            group.sync_directories(sorted({os.path.dirname(path) for path in paths}))
+        for ledger_id, path in zip(ledger_ids, paths, strict=True):
+            if ledger_id >= SCOPED_MIN:
+                self._remove_empty(os.path.dirname(path))
+
+    def _remove_empty(self, directory: str) -> None:
+        """Remove directories that have nothing in them: ids that are random have directories of their own."""
+        with contextlib.suppress(OSError):
+            while directory != self._indexes.directory:
+                self._disk.remove_directory(directory)
+                directory = os.path.dirname(directory)
 
     def _create(self, change: IndexChange, path: str) -> File:
         if change.header is None:

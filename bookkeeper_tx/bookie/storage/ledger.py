@@ -13,6 +13,7 @@ class Ledger:
 
     __slots__ = (
         "__weakref__",
+        "deleted",
         "explicit_lac",
         "fenced",
         "indexed",
@@ -31,6 +32,8 @@ class Ledger:
         self.master_key = master_key
         self.fenced = False
         """Whether only recovering clients may add."""
+        self.deleted = False
+        """Whether it was garbage, and is not here any more; requests may still hold it."""
         self.explicit_lac: bytes | None = None
         """Body of the WRITE_LAC request with the highest last add confirmed."""
         self.last_add_confirmed = NO_ENTRY

@@ -5,7 +5,7 @@ A flush brings what it has written; so a ledger that is read after it was writte
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -40,7 +40,7 @@ class LedgerCache:
         self._pages: OrderedDict[PageKey, Page] = OrderedDict()
         self._held: WeakValueDictionary[PageKey, HeldPage] = WeakValueDictionary()
         self.generation = 0
-        """Counts flushes: a page read from a file before a flush may be out of date after it."""
+        """Counts changes of files: a page read from a file before one may be out of date after it."""
 
     def get(self, key: PageKey) -> "Page | None":
         page = self._pages.get(key)
@@ -94,6 +94,22 @@ class LedgerCache:
             if page is not None:
                 self._keep(key, _with(page, slot, locations))
             seen.add(key)
+
+    def moved(self, parts: Iterable[PagePart]) -> None:
+        """Take new locations of entries that had others before."""
+        self.generation += 1
+        for ledger_id, number, slot, locations in parts:
+            page = self._pages.get((ledger_id, number))
+            if page is not None:
+                self._keep((ledger_id, number), _with(page, slot, locations))
+
+    def forget(self, ledger_ids: Container[int]) -> None:
+        """Forget the pages of ledgers that were deleted, or whose files may differ from them."""
+        self.generation += 1
+        for key in [key for key in self._pages if key[0] in ledger_ids]:
+            self.size_bytes -= _memory_of(self._pages.pop(key))
+        for key in [key for key in list(self._held.keys()) if key[0] in ledger_ids]:
+            self._held.pop(key, None)
 
     def _keep(self, key: PageKey, page: Page) -> None:
         before = self._pages.pop(key, None)

@@ -1,5 +1,6 @@
 """A set of ledger ids that takes little memory: ids of one cluster follow one another."""
 
+from collections.abc import Iterator
 from typing import Final
 
 _BLOCK_BITS: Final = 6
@@ -22,8 +23,29 @@ class LedgerIds:
         block = ledger_id >> _BLOCK_BITS
         self._blocks[block] = self._blocks.get(block, 0) | 1 << (ledger_id & _BLOCK_MASK)
 
+    def discard(self, ledger_id: int) -> None:
+        block = ledger_id >> _BLOCK_BITS
+        left = self._blocks.get(block, 0) & ~(1 << (ledger_id & _BLOCK_MASK))
+        if left:
+            self._blocks[block] = left
+        else:
+            self._blocks.pop(block, None)
+
+    def ascending(self) -> Iterator[int]:
+        """Return the ids that are here now, ascending, whatever is added or discarded meanwhile."""
+        return _of_blocks(sorted(self._blocks.items()))
+
     def __contains__(self, ledger_id: int) -> bool:
         return bool(self._blocks.get(ledger_id >> _BLOCK_BITS, 0) >> (ledger_id & _BLOCK_MASK) & 1)
 
     def __len__(self) -> int:
         return sum(block.bit_count() for block in self._blocks.values())
+
+
+def _of_blocks(blocks: list[tuple[int, int]]) -> Iterator[int]:
+    for block, bits in blocks:
+        first = block << _BLOCK_BITS
+        while bits:
+            lowest = bits & -bits
+            yield first + lowest.bit_length() - 1
+            bits ^= lowest

@@ -4,6 +4,7 @@ An entry is durable here only after a flush; until then it is in the journal.  F
 read by the read worker; all other work is done on the reactor thread, so that no lock is needed.
 """
 
+import time
 from collections.abc import Callable, Container, Sequence
 
 from twisted.internet.defer import Deferred, fail, succeed
@@ -13,6 +14,9 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
+from bookkeeper_tx.bookie.storage.collection import StorageCollection
+from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
+from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
@@ -31,7 +35,7 @@ from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
-from bookkeeper_tx.errors import NoSuchLedger, RefusedToStart, Unauthorized
+from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, RefusedToStart, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.threads.worker import Threads
@@ -60,16 +64,16 @@ class LedgerStorage:
         flush_worker: Threads,
         read_worker: Threads,
         slice_count: int = SLICE_COUNT,
+        time_s: Callable[[], float] = time.time,
     ) -> None:
-        """``slice_count``: how many ledgers a flush makes durable together."""
+        """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
         self._indexes = LedgerIndexes(disk, directory, config.open_index_files_max)
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
         self._pages = LedgerCache(config.index_pages_max * PAGE_SIZE)
-        self._loader = RunLoader(
-            self._indexes, self._reader, self._pages, ReadCache(config.read_cache_bytes_max), read_worker
-        )
+        runs = ReadCache(config.read_cache_bytes_max)
+        self._loader = RunLoader(self._indexes, self._reader, self._pages, runs, read_worker)
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
         self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
@@ -82,8 +86,28 @@ class LedgerStorage:
 
         Without it the methods here read ledgers from the disk themselves; entries before a ledger's last one are not
         added without it."""
-        flusher = StorageFlush(self._logs, IndexWriter(disk, self._indexes), slice_count)
+        index_writer = IndexWriter(disk, self._indexes)
+        flusher = StorageFlush(self._logs, index_writer, slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
+        self._deleted = DeletedLedgers(disk, directory, time_s)
+        self._disk, self._directory, self._index_writer = disk, directory, index_writer
+        self.collection = StorageCollection(
+            disk,
+            directory,
+            flush_worker,
+            self._flushes,
+            self._unflushed,
+            self._ledgers,
+            self._deleted,
+            self._logs,
+            self._indexes,
+            index_writer,
+            self._reader,
+            self._pages,
+            runs,
+            self._pieces,
+        )
+        """The part of the storage that the garbage collector needs."""
         self.on_flush_wanted: Callable[[], None] = lambda: None
         """Called when the write cache is half full."""
         self.on_drained: Callable[[], None] = lambda: None
@@ -93,8 +117,10 @@ class LedgerStorage:
         self._flushes.on_failed_changed = lambda: self.on_flush_failed_changed()
 
     def start(self) -> None:
-        """Read the names in the directory and below; blocks.  Raises OSError."""
+        """Read the names in the directory and below, and clean up; blocks.  Raises OSError."""
+        clean(self._disk, self._directory)
         self._logs.start()
+        self._deleted.load()
         self._ledgers.start()
 
     def stop(self) -> Deferred[None]:
@@ -107,14 +133,20 @@ class LedgerStorage:
         """Return a ledger, None if it is unknown here; raises StorageFailed if its index cannot be read."""
         return self._ledgers.find(ledger_id)
 
-    def open_for(self, ledger_id: int, master_key: bytes) -> tuple[Ledger, bool]:
+    def open_for(self, ledger_id: int, master_key: bytes, ordinary: bool = False) -> tuple[Ledger, bool]:
         """Return a ledger, made if it was unknown, and whether it was made.
 
-        Raises Unauthorized if it has another key, BadRequest for an id or key that cannot be stored, StorageFailed.
+        ``ordinary``: it is opened for an add of another than a recovering client.  Raises Unauthorized if it has
+        another key, LedgerFenced if it would be made for an ordinary add though it was deleted here, fenced, in the
+        last days, BadRequest for an id or key that cannot be stored, StorageFailed.
         """
         ledger = self._ledgers.find(ledger_id)
         if ledger is None:
+            was_fenced = ledger_id in self._deleted
+            if was_fenced and ordinary:
+                raise LedgerFenced(f"ledger {ledger_name(ledger_id)} was fenced before it was deleted")
             ledger = self._ledgers.create(ledger_id, master_key)
+            ledger.fenced = was_fenced
             self._unflushed.change(ledger)
             return ledger, True
         if ledger.master_key != master_key:
@@ -312,6 +344,15 @@ class LedgerStorage:
                 f"index {self._indexes.path(ledger_id)} has no header, and the journal has records of its ledger but "
                 "not its key: bring back the file, or remove it to give up the ledger"
             )
+
+    def delete_replayed(self, ledger_id: int) -> None:
+        """Delete a ledger whose deletion is in the journal: for the replay, since it blocks.  Raises OSError."""
+        self._unflushed.forget(ledger_id)
+        has_index = self._ledgers.has_index(ledger_id)
+        self._ledgers.forget(ledger_id)
+        if has_index:
+            self._pages.forget((ledger_id,))
+            self._index_writer.delete((ledger_id,))
 
     def replayed(self) -> None:
         """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""

@@ -1,7 +1,7 @@
 """The ledgers of a bookie: handles of those used last in memory, the others in their index files."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from weakref import WeakValueDictionary
 
 from twisted.logger import Logger
@@ -113,6 +113,9 @@ class LedgerTable:
         A ledger that a request holds is found here, however many others come.
         """
         self._unreadable.pop(ledger.ledger_id, None)
+        if ledger.ledger_id not in self._with_index:  # it was deleted while it was read
+            ledger.deleted = True
+            return ledger
         kept = self._alive.get(ledger.ledger_id)
         if kept is None:
             self._keep(kept := ledger)
@@ -142,6 +145,27 @@ class LedgerTable:
         self._keep(ledger)
         return ledger
 
+    @property
+    def count(self) -> int:
+        """How many ledgers have an index file."""
+        return len(self._with_index)
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Return the ledgers that have an index file now, ascending."""
+        return self._with_index.ascending()
+
+    def forget(self, ledger_id: int) -> None:
+        """Know nothing of a ledger any more: its index file is going to be removed."""
+        self._with_index.discard(ledger_id)
+        self._recent.pop(ledger_id, None)
+        ledger = self._alive.pop(ledger_id, None)
+        if ledger is not None:
+            ledger.deleted = True
+
+    def not_forgotten(self, ledger_id: int) -> None:
+        """Know again that a ledger has an index file, which could not be removed."""
+        self._with_index.add(ledger_id)
+
     def _keep(self, ledger: Ledger) -> None:
         self._alive[ledger.ledger_id] = self._recent[ledger.ledger_id] = ledger
         for _ in range(2):
@@ -164,7 +188,7 @@ class LedgerTable:
             ledger.last_flushed_id = ledger.last_entry_id
         if ledger.last_entry_id != NO_ENTRY:
             try:
-                carried = self._reader.last_add_confirmed(ledger_id, ledger.last_entry_id, location)
+                carried = self._carried(ledger_id, ledger.last_entry_id, location)
             except StorageFailed as error:
                 # A last add confirmed is a lower bound, so NO_ENTRY is right as well; other entries may be readable.
                 name = ledger_name(ledger_id)
@@ -172,3 +196,13 @@ class LedgerTable:
             else:
                 ledger.last_add_confirmed = max(ledger.last_add_confirmed, carried)
         return ledger
+
+    def _carried(self, ledger_id: int, entry_id: int, location: int) -> int:
+        """Return the last add confirmed in the last entry, also if that is moved meanwhile; raises StorageFailed."""
+        while True:
+            try:
+                return self._reader.last_add_confirmed(ledger_id, entry_id, location)
+            except StorageFailed:
+                before, (found_id, location) = location, self._indexes.last_entry(ledger_id)
+                if found_id != entry_id or location == before:
+                    raise

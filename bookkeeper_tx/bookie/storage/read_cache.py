@@ -76,6 +76,11 @@ class ReadCache:
         if at >= 2 and self._runs[run.ledger_id, firsts[at - 1]].last_entry_id + 1 == run.first_entry_id:
             self._remove((run.ledger_id, firsts[at - 2]))
 
+    def forget(self, ledger_id: int) -> None:
+        """Forget all runs of a ledger."""
+        for first in list(self._firsts.get(ledger_id, ())):
+            self._remove((ledger_id, first))
+
     def _remove(self, key: tuple[int, int]) -> None:
         run = self._runs.pop(key)
         self.size_bytes -= _memory_of(run)

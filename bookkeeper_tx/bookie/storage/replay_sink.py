@@ -74,6 +74,11 @@ class StorageSink:
             self._flush_error = f"it cannot be flushed: {error}"
             log.error("{error}; the replay goes on in memory", error=self._flush_error)
 
+    def deleted(self, ledger_id: int) -> None:
+        """Take the deletion of a ledger: what was replayed of it until now is gone, and so is its index."""
+        if not self._flush_error:  # else nothing can be removed; the next garbage collection finds it again
+            self._storage.delete_replayed(ledger_id)
+
     def finish(self) -> None:
         """End the replay; the storage may serve."""
         self._storage.replayed()

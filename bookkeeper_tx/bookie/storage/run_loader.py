@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey, loca
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import NoSuchEntry
+from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, StorageFailed
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.entry_log import NO_LOCATION
@@ -56,6 +56,8 @@ class RunLoader:
 
     def load(self, ledger: Ledger, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds an entry; fails with NoSuchEntry or StorageFailed."""
+        if ledger.deleted:
+            return fail(_no_ledger(ledger))
         if not 0 <= entry_id <= ledger.last_indexed_id:
             return fail(_no_entry(ledger, entry_id))
         self.load_count += 1
@@ -74,10 +76,23 @@ class RunLoader:
             if run is not None:
                 return succeed(self._loaded((page, run), ledger, entry_id, generation, size))
         self._waiting[key] = []
+        return self._begin(ledger, entry_id, page, size).addBoth(self._wake, key)
+
+    def _begin(self, ledger: Ledger, entry_id: int, page: "Page | None", size: int) -> Deferred[EntryRun]:
+        count, generation = locations_of(page_of(entry_id), ledger.last_indexed_id), self._pages.generation
         loading = self._worker.run(self._read, ledger.ledger_id, entry_id, page, count, size)
         loading.addCallback(self._loaded, ledger, entry_id, generation, size)
-        loading.addBoth(self._wake, key)
-        return loading
+        return loading.addErrback(self._changed_meanwhile, ledger, entry_id, generation, size)
+
+    def _changed_meanwhile(
+        self, failure: Failure, ledger: Ledger, entry_id: int, generation: int, size: int
+    ) -> Deferred[EntryRun]:
+        """Read again if the entry may have been moved, or its ledger deleted, while it was read."""
+        if not isinstance(failure.value, StorageFailed) or generation == self._pages.generation:
+            return fail(failure)
+        if ledger.deleted:
+            return fail(_no_ledger(ledger))
+        return self._begin(ledger, entry_id, None, size)
 
     def location(self, ledger: Ledger, entry_id: int) -> int:
         """Return the location of an entry, NO_LOCATION if it is in no entry log: for the replay, since it blocks.
@@ -105,6 +120,8 @@ class RunLoader:
         self._pages.put((ledger.ledger_id, page_of(entry_id)), page, generation)
         if run is None:
             raise _no_entry(ledger, entry_id)
+        if ledger.deleted:
+            return run
         self._runs.add(run)
         if run.size >= SCAN_BYTES_MIN:
             self._runs.forget_before(run)
@@ -126,6 +143,10 @@ class RunLoader:
 
 def _no_entry(ledger: Ledger, entry_id: int) -> NoSuchEntry:
     return NoSuchEntry(f"there is no entry {entry_id} in ledger {ledger_name(ledger.ledger_id)}")
+
+
+def _no_ledger(ledger: Ledger) -> NoSuchLedger:
+    return NoSuchLedger(f"ledger {ledger_name(ledger.ledger_id)} was deleted")
 
 
 def _read_ahead(ledger: Ledger, entry_id: int) -> int:

@@ -115,6 +115,12 @@ class Unflushed:
         flushing = [] if self.snapshot is None else self.snapshot.entries.ranges(ledger_id)
         return flushing + self.active.ranges(ledger_id)
 
+    def forget(self, ledger_id: int) -> None:
+        """Forget all of a ledger but what is being flushed."""
+        self.active.forget((ledger_id,))
+        self._changed.pop(ledger_id, None)
+        self._doubtful.discard(ledger_id)
+
     def take_snapshot(self, mark: LogMark | None) -> Snapshot:
         """Begin a flush of all that is here; the one before must be over."""
         assert self.snapshot is None

@@ -44,6 +44,9 @@ class Sink:
     def explicit_lac(self, ledger_id: int, body: bytes) -> None:
         self.found.append(("lac", ledger_id, body))
 
+    def deleted(self, ledger_id: int) -> None:
+        self.found.append(("deleted", ledger_id))
+
     def entries(self, run: EntryRun) -> None:
         self.runs.append(run)
         self.found += [(run.ledger_id, entry_id) for entry_id in range(run.first_entry_id, run.last_entry_id + 1)]

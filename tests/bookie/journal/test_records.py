@@ -1,6 +1,13 @@
 import pytest
 
-from bookkeeper_tx.bookie.journal.records import explicit_lac_record, fence_record, file_start, key_record, parse_blob
+from bookkeeper_tx.bookie.journal.records import (
+    deleted_record,
+    explicit_lac_record,
+    fence_record,
+    file_start,
+    key_record,
+    parse_blob,
+)
 from protocol_specs import vectors
 from protocol_specs.codecs import Malformed
 from protocol_specs.ledger_id import join
@@ -15,6 +22,12 @@ def test_records_are_javas() -> None:
     assert key_record(0, KEY) == BY_NAME["journal key record"]
     assert fence_record(6) == BY_NAME["journal fence record"]
     assert explicit_lac_record(5, LAC) == BY_NAME["journal explicit LAC record"]
+
+
+def test_the_record_of_a_deletion_differs_from_a_fence_by_its_kind() -> None:
+    for ledger_id in (6, join(1, -2)):
+        fence, deleted = fence_record(ledger_id), deleted_record(ledger_id)
+        assert deleted == fence[:-8] + bytes.fromhex("ffffffff9d8b87ff")
 
 
 def test_records_of_scoped_ledgers() -> None:

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from bookkeeper_tx.bookie.journal import reader
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
-from bookkeeper_tx.bookie.journal.records import SEAL_PAD, explicit_lac_record, fence_record, key_record, seal_pad
+from bookkeeper_tx.bookie.journal.records import (
+    SEAL_PAD,
+    deleted_record,
+    explicit_lac_record,
+    fence_record,
+    key_record,
+    seal_pad,
+)
 from bookkeeper_tx.bookie.journal.replay import replay
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs, vectors
@@ -391,11 +398,14 @@ def test_scoped_records_of_every_kind_come_back_in_order(disk: CrashingDisk) -> 
         entry(SCOPED, 3),
         fence_record(SCOPED),
         explicit_lac_record(SCOPED, body),
+        deleted_record(SCOPED),
+        deleted_record(7),
     ]
     write(disk, records)
     found, result = replayed(disk)
     entries = [(SCOPED, 0), (SCOPED, 1), (SCOPED, 2), (other, 3), (7, 4), (SCOPED, 3)]
-    assert found == [("key", SCOPED, KEY), *entries, ("fence", SCOPED), ("lac", SCOPED, body)]
+    ended = [("fence", SCOPED), ("lac", SCOPED, body), ("deleted", SCOPED), ("deleted", 7)]
+    assert found == [("key", SCOPED, KEY), *entries, *ended]
     assert result.entry_count == 6
 
 

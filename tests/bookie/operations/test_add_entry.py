@@ -285,3 +285,13 @@ def test_an_add_ends_the_waits_that_its_last_add_confirmed_passes() -> None:
     bench.add(run_of(2, 41, 41))
     assert sorted(ended) == [-1, 0, 1]
     assert not bench.watch.ledgers
+
+
+def test_an_ordinary_add_does_not_begin_a_ledger_anew_that_was_deleted_when_it_was_fenced() -> None:
+    bench = Bench()
+    bench.storage.deleted.add(LEDGER)
+    assert bench.add(run_of(0, 41)) == [statuses.EFENCED]
+    assert not bench.storage.ledgers
+    bench.add(run_of(0, 41), recovery=True)
+    bench.journal.sync()
+    assert bench.client.take() == [statuses.EOK]

@@ -1,6 +1,6 @@
 """Ledger storage for tests: on any disk, without threads, with limits small enough to be reached."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bookkeeper_tx.bookie.disk import Disk
@@ -30,12 +30,13 @@ def new_storage(
     read_worker: Any = None,
     serving: bool = True,
     slice_count: int = SLICE_COUNT,
+    time_s: Callable[[], float] = lambda: 1_700_000_000.0,
     **limits: int,
 ) -> LedgerStorage:
     """Make a storage and start it; ``serving`` False leaves it open for a replay."""
     config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **limits)
     storage = LedgerStorage(
-        disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count
+        disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
     )
     storage.start()
     if serving:

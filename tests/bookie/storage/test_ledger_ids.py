@@ -15,3 +15,17 @@ def test_it_is_a_set(added: list[int], others: list[int]) -> None:
     assert len(ids) == len(set(added))
     assert all(ledger_id in ids for ledger_id in added)
     assert [each for each in (-1, *others) if each in ids] == [each for each in others if each in set(added)]
+
+
+@given(st.lists(IDS), st.lists(IDS))
+def test_ids_are_discarded_and_listed_ascending(added: list[int], discarded: list[int]) -> None:
+    ids = LedgerIds()
+    for ledger_id in added:
+        ids.add(ledger_id)
+    before = ids.ascending()
+    for ledger_id in (*discarded, *added[::2]):
+        ids.discard(ledger_id)
+    assert list(before) == sorted(set(added))
+    left = set(added) - set(discarded) - set(added[::2])
+    assert list(ids.ascending()) == sorted(left)
+    assert len(ids) == len(left)

@@ -1,0 +1,174 @@
+"""What the garbage collector does with a storage of index files: it deletes ledgers and logs, and moves entries.
+
+No flush is under way meanwhile, so each call does little, and flushes come between two calls.
+"""
+
+import os
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
+from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, finished_names
+from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
+from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.flushes import Flushes
+from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
+from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
+from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.read_cache import ReadCache
+from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.threads.worker import Threads
+
+_Result = TypeVar("_Result")
+
+log = Logger()
+
+
+class FlushIncomplete(StorageFailed):
+    """A flush has failed, and will be tried again: until then it is not known where its entries are."""
+
+
+class StorageCollection:
+    """Collects in one directory.  Its methods are those of :class:`bookkeeper_tx.bookie.garbage.storage.Collected`."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        worker: Threads,
+        flushes: Flushes,
+        unflushed: Unflushed,
+        table: LedgerTable,
+        deleted: DeletedLedgers,
+        logs: EntryLogWriter,
+        indexes: LedgerIndexes,
+        index_writer: IndexWriter,
+        reader: EntryReader,
+        pages: LedgerCache,
+        runs: ReadCache,
+        pieces: CheckedPieces,
+    ) -> None:
+        self.directory = directory
+        self._disk = disk
+        self._worker = worker
+        self._flushes = flushes
+        self._unflushed = unflushed
+        self._table = table
+        self._deleted = deleted
+        self._logs = logs
+        self._indexes = indexes
+        self._index_writer = index_writer
+        self._reader = reader
+        self._pages = pages
+        self._runs = runs
+        self._pieces = pieces
+        self._mover = EntryMover(logs, indexes, index_writer)
+        self.journal_deleted: Callable[[Sequence[int]], Deferred[None]] = lambda _: succeed(None)
+        """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back."""
+
+    @property
+    def ledger_count(self) -> int:
+        return self._table.count
+
+    def ledger_ids(self) -> Iterator[int]:
+        return self._table.ledger_ids()
+
+    def has_ledger(self, ledger_id: int) -> bool:
+        # Logs are finished only while all entries in them are in indexes.
+        return self._table.has_index(ledger_id)
+
+    def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
+        return self._between_flushes(self._delete_ledgers, ledger_ids)
+
+    def finished_logs(self) -> Deferred[list[LogName]]:
+        return self._between_flushes(self._finished_logs)
+
+    def move(self, found: Sequence[PlacedRun]) -> Deferred[Moved]:
+        return self._between_flushes(self._move, found)
+
+    def delete_log(self, name: LogName) -> Deferred[None]:
+        return self._between_flushes(self._delete_log, name)
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _between_flushes(self, work: Callable[..., Coroutine[Any, Any, _Result]], *args: Any) -> Deferred[_Result]:
+        def begin() -> Deferred[_Result]:
+            return Deferred.fromCoroutine(self._checked(work, *args))
+
+        return self._flushes.between(begin)
+
+    async def _checked(self, work: Callable[..., Coroutine[Any, Any, _Result]], *args: Any) -> _Result:
+        if self._unflushed.snapshot is not None:
+            raise FlushIncomplete("nothing is collected until a flush that has failed succeeds")
+        return await work(*args)
+
+    async def _delete_ledgers(self, ledger_ids: Sequence[int]) -> list[int]:
+        wanted = [each for each in ledger_ids if self._table.has_index(each) and each not in self._unflushed]
+        fenced = set(await self._worker.run(self._fenced_ones, wanted))
+        in_memory = self._table.in_memory
+        fenced |= {each for each in wanted if (ledger := in_memory(each)) is not None and ledger.fenced}
+        if fenced:
+            await self._worker.run(self._deleted.add, sorted(fenced))
+        # What was changed meanwhile is garbage no sooner than after its flush.
+        gone = [each for each in wanted if each not in self._unflushed]
+        for ledger_id in gone:
+            self._table.forget(ledger_id)
+            self._runs.forget(ledger_id)
+        self._pages.forget(set(gone))
+        if fenced:
+            self._deleted.added(sorted(fenced))
+        await self.journal_deleted(gone)
+        try:
+            await self._worker.run(self._index_writer.delete, gone)
+        except BaseException:
+            for ledger_id in gone:
+                self._table.not_forgotten(ledger_id)
+            raise
+        return gone
+
+    def _fenced_ones(self, ledger_ids: Sequence[int]) -> list[int]:
+        """Return the ledgers that are fenced, and those whose index does not tell.  Blocks."""
+        return [ledger_id for ledger_id in ledger_ids if self._may_be_fenced(ledger_id)]
+
+    def _may_be_fenced(self, ledger_id: int) -> bool:
+        try:
+            header = self._indexes.read_header(ledger_id)
+        except StorageFailed as error:
+            log.warn("ledger {ledger_id} is deleted as if fenced: {error}", ledger_id=ledger_id, error=error)
+            return True
+        return header is None or header.fenced
+
+    async def _finished_logs(self) -> list[LogName]:
+        await self._worker.run(self._logs.end_dead, self.has_ledger)
+        await self._worker.run(self._deleted.expire)
+        names = await self._worker.run(self._disk.list_directory, self.directory)
+        return finished_names(set(names) - self._logs.written_names)
+
+    async def _move(self, found: Sequence[PlacedRun]) -> Moved:
+        try:
+            moved: Moved = await self._worker.run(self._mover.move, found, self._table.has_index)
+        except BaseException:
+            # Some locations may have changed in the files.
+            self._pages.forget({placed.run.ledger_id for placed in found})
+            raise
+        self._pages.moved(moved.pages)
+        self._pieces.add(moved.pieces)
+        return moved
+
+    async def _delete_log(self, name: LogName) -> None:
+        if name.file_name in self._logs.written_names:
+            raise StorageFailed(f"entry log {name.file_name} is being written")
+        self._reader.forget(name.file_name)
+        await self._worker.run(self._remove, os.path.join(self.directory, name.file_name))
+
+    def _remove(self, path: str) -> None:
+        self._disk.remove(path)
+        self._disk.sync_directory(self.directory)

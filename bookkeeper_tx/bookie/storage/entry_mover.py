@@ -1,0 +1,103 @@
+"""Moving entries from one entry log to another: copies first, then the locations that point to them."""
+
+from array import array
+from collections.abc import Callable, Sequence
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.storage.checked_pieces import Piece
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
+from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, page_of
+from bookkeeper_tx.bookie.storage.write_cache import part_of
+from bookkeeper_tx.entry.entry_run import EntryRun
+from protocol_specs.disk.ledger_index import PAGE_COUNT
+
+
+@frozen
+class Moved:
+    """What a move has changed; it is durable."""
+
+    entry_count: int
+    """Entries that have another place now."""
+    size_bytes: int
+    """Bytes of their records."""
+    pages: Sequence[PagePart]
+    """Their locations."""
+    pieces: Sequence[Piece]
+    """Entries that are back to back in the new log."""
+
+
+class EntryMover:
+    """Moves entries of ledgers that have an index file.  Calls block, and come from the thread that flushes.
+
+    A crash at any point leaves each location as before or after, and both copies are there: the caller removes the old
+    log only when the move has ended.
+    """
+
+    def __init__(self, logs: EntryLogWriter, indexes: LedgerIndexes, writer: IndexWriter) -> None:
+        self._logs = logs
+        self._indexes = indexes
+        self._writer = writer
+
+    def move(self, found: Sequence[PlacedRun], is_here: Callable[[int], bool]) -> Moved:
+        """Copy those entries whose index points to just these records.  ``is_here`` tells whether a ledger is.
+
+        Raises OSError and StorageFailed; then no location points to bytes that are not on the disk.
+        """
+        alive: dict[int, list[EntryRun]] = {}
+        pages: dict[tuple[int, int], array[int]] = {}
+        for placed in found:
+            if is_here(placed.run.ledger_id):
+                parts = self._alive_parts(placed, pages)
+                if parts:
+                    alive.setdefault(placed.run.ledger_id, []).extend(parts)
+        if not alive:
+            return Moved(0, 0, (), ())
+        runs = [
+            (ledger_id, sorted(alive[ledger_id], key=lambda run: run.first_entry_id)) for ledger_id in sorted(alive)
+        ]
+        sizes = [run.size for _, each in runs for run in each]
+        self._logs.check_room(sum(sizes))
+        count = sum(run.count for _, each in runs for run in each)
+        written = self._writer.write([IndexChange(*each) for each in _changes(self._logs.write(runs))])
+        parts_of = zip(runs, written, strict=True)
+        return Moved(
+            count,
+            sum(sizes),
+            [PagePart(ledger_id, *part) for (ledger_id, _), each in parts_of for part in each.parts],
+            [piece for each in written for piece in each.pieces],
+        )
+
+    def _alive_parts(self, placed: PlacedRun, pages: "dict[tuple[int, int], array[int]]") -> list[EntryRun]:
+        """Return the parts of a run that its ledger's index points to; ``pages`` keeps what was read of indexes."""
+        run = placed.run
+        if run.first_entry_id < 0:
+            return []
+        here = array("Q", map(placed.base.__add__, run.offsets[:-1]))
+        stored = array("Q")
+        for number in range(page_of(run.first_entry_id), page_of(run.last_entry_id) + 1):
+            key = (run.ledger_id, number)
+            page = pages.get(key)
+            if page is None:
+                page = pages[key] = self._indexes.read_page(*key)
+            stored += page if len(page) == PAGE_COUNT else page + array("Q", bytes(8 * (PAGE_COUNT - len(page))))
+        first = run.first_entry_id % PAGE_COUNT
+        stored = stored[first : first + run.count]
+        return [run] if stored == here else _matching(run, stored, here)
+
+
+def _matching(run: EntryRun, stored: "array[int]", here: "array[int]") -> list[EntryRun]:
+    parts: list[EntryRun] = []
+    first = 0
+    for index in range(run.count + 1):
+        if index == run.count or stored[index] != here[index]:
+            if index > first:
+                parts.append(part_of(run, run.first_entry_id + first, index - first))
+            first = index + 1
+    return parts
+
+
+def _changes(placed: Sequence[tuple[int, list[PlacedRun]]]) -> list[tuple[int, None, list[PlacedRun]]]:
+    return [(ledger_id, None, runs) for ledger_id, runs in placed]

@@ -1,0 +1,90 @@
+import pytest
+
+from bookkeeper_tx.bookie.storage.deleted_ledgers import FILE_NAME, SECONDS_PER_DAY, DeletedLedgers
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk
+from tests.bookie.seams import SCOPED
+
+PATH = f"{DIRECTORY}/{FILE_NAME}"
+
+
+class Day:
+    """A time of day, moved by hand."""
+
+    def __init__(self) -> None:
+        self.day = 20_000
+
+    def __call__(self) -> float:
+        return self.day * SECONDS_PER_DAY + 3600.0
+
+
+def opened(disk: CrashingDisk, day: Day) -> DeletedLedgers:
+    deleted = DeletedLedgers(disk, DIRECTORY, day)
+    deleted.load()
+    return deleted
+
+
+def delete(deleted: DeletedLedgers, *ledger_ids: int) -> None:
+    deleted.add(ledger_ids)
+    deleted.added(ledger_ids)
+
+
+def test_ledgers_are_known_over_a_restart(disk: CrashingDisk) -> None:
+    day = Day()
+    first = opened(disk, day)
+    assert 7 not in first
+    delete(first, 7, SCOPED)
+    delete(first, 9)
+    for deleted in (first, opened(disk, day)):
+        assert [each in deleted for each in (7, 8, 9, SCOPED, SCOPED + 1)] == [True, False, True, True, False]
+    assert disk.read(PATH).split()[1:4] == [b"20000", b"7", f"{SCOPED:x}".encode()]
+
+
+def test_they_are_forgotten_after_seven_days(disk: CrashingDisk) -> None:
+    day = Day()
+    deleted = opened(disk, day)
+    delete(deleted, 7)
+    day.day += 4
+    delete(deleted, 8)
+    day.day += 3
+    deleted.expire()
+    assert [7 in deleted, 8 in opened(disk, day)] == [True, True]
+    day.day += 1
+    assert [7 in deleted, 8 in deleted] == [False, True]
+    deleted.expire()
+    assert disk.read(PATH).split()[1:] == [b"20004", b"8"]
+    delete(deleted, 9)
+    again = opened(disk, day)
+    assert [each in again for each in (7, 8, 9)] == [False, True, True]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_crash_leaves_all_that_was_written_and_no_half_line(seed: int) -> None:
+    disk = CrashingDisk(seed)
+    disk.make_directories(DIRECTORY)
+    day = Day()
+    deleted = opened(disk, day)
+    delete(deleted, 1, 2)
+    disk.crash_at = seed % 2
+    many = list(range(100, 400))
+    with pytest.raises(Crashed):
+        deleted.add(many)
+    disk.restart()
+    again = opened(disk, day)
+    assert 1 in again
+    assert 2 in again
+    assert len({each in again for each in many}) == 1
+    delete(again, 3)
+    last = opened(disk, day)
+    assert [each in last for each in (1, 2, 3)] == [True] * 3
+
+
+def test_a_write_that_fails_is_written_again(disk: CrashingDisk) -> None:
+    day = Day()
+    deleted = opened(disk, day)
+    delete(deleted, 1)
+    disk.fail_writes(1)
+    with pytest.raises(OSError, match="error"):
+        deleted.add(range(100, 400))
+    delete(deleted, 5)
+    again = opened(disk, day)
+    assert [each in again for each in (1, 5, 100)] == [True, True, False]
