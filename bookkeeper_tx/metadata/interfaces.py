@@ -104,3 +104,12 @@ class MetadataStore(ClientMetadataStore, Protocol):
 
     def replication(self) -> "Deferred[Replication]":
         """Fire with the state of re-replication; in a store that knows none, nothing is due."""
+
+    def lock_replication(self, ledger_id: int, bookie_id: BookieId) -> "Deferred[bool]":
+        """Keep others from making copies of a ledger, and from deleting copies; fires with whether that is so now.
+
+        The lock ends with :meth:`unlock_replication`, or with the store's session.
+        """
+
+    def unlock_replication(self, ledger_id: int) -> "Deferred[None]":
+        """Give back the lock."""

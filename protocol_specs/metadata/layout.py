@@ -50,6 +50,15 @@ ID_31_BIT_END = 2**31 - 1
 HIGH_BITS_KEPT = 3
 """How many of the newest HIGH_BITS_PREFIX nodes stay."""
 
+UNDER_REPLICATION = "underreplication"
+"""Made by Java's auto-recovery; what it has to copy is below."""
+
+REPLICATION_LOCKS = "locks"
+"""Child of UNDER_REPLICATION; an ephemeral child REPLICATION_LOCK_PREFIX + ten digits or more of the ledger id says
+that somebody copies the ledger, or deletes a copy that nobody needs."""
+
+REPLICATION_LOCK_PREFIX = "urL"
+
 # LAYOUT --------------------------------------------------------------------------------------------------------------
 
 LAYOUT_RECORD = Struct(

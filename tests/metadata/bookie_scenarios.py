@@ -119,3 +119,13 @@ async def nothing_is_re_replicated_in_a_new_cluster(cluster: Cluster) -> None:
     store = await cluster.open()
     await store.initialize()
     assert await store.replication() == Replication()
+
+
+@scenario
+async def replication_can_be_locked_and_unlocked(cluster: Cluster) -> None:
+    store = await cluster.open()
+    await store.initialize()
+    assert await store.lock_replication(7, "a:1") is True
+    await store.unlock_replication(7)
+    await store.unlock_replication(7)
+    assert await store.lock_replication(7, "a:1") is True

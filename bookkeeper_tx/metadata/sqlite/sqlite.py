@@ -125,9 +125,16 @@ class SqliteMetadataStore:
     def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
         return self._run(lambda: frozenset(self._tables.cookie_bookies()))
 
+    # Replication --------------------------------------------------------------------------------------------------
+
     def replication(self) -> Deferred[Replication]:
-        # No auditor marks ledgers in this store.
-        return succeed(Replication())
+        return succeed(Replication())  # nobody re-replicates: auto-recovery is Java's, and does not know this store
+
+    def lock_replication(self, ledger_id: int, bookie_id: BookieId) -> Deferred[bool]:
+        return succeed(True)
+
+    def unlock_replication(self, ledger_id: int) -> Deferred[None]:
+        return succeed(None)
 
     # On the store's thread ----------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from bookkeeper_tx.metadata.zookeeper.node_watches import NodeWatches
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
 from bookkeeper_tx.metadata.zookeeper.registration import Registration, ZooKeeperRegistrations
+from bookkeeper_tx.metadata.zookeeper.replication_locks import ReplicationLocks
 from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
 from bookkeeper_tx.metadata.zookeeper.underreplication import Underreplication
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
@@ -53,6 +54,7 @@ class ZooKeeperMetadataStore:
         self._underreplication = Underreplication(self._requests, root)
         self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
+        self._locks = ReplicationLocks(self._requests, root)
         self._watches = NodeWatches(self._requests, reactor)
 
     def start(self) -> Deferred[None]:
@@ -151,8 +153,16 @@ class ZooKeeperMetadataStore:
     def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
         return self._operate(self._cookies.bookie_ids())
 
+    # Replication --------------------------------------------------------------------------------------------------
+
     def replication(self) -> Deferred[Replication]:
         return self._operate(self._underreplication.read())
+
+    def lock_replication(self, ledger_id: int, bookie_id: BookieId) -> Deferred[bool]:
+        return self._operate(self._locks.lock(ledger_id, bookie_id))
+
+    def unlock_replication(self, ledger_id: int) -> Deferred[None]:
+        return self._operate(self._locks.unlock(ledger_id))
 
     # ---------------------------------------------------------------------------------------------------------------
 

@@ -119,6 +119,12 @@ class StoreSession:
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
         return self._watch(self._server.bookie_watchers, changed)
 
+    def lock_replication(self, ledger_id: int, bookie_id: BookieId) -> Deferred[bool]:
+        return self._ask(lambda: True)
+
+    def unlock_replication(self, ledger_id: int) -> Deferred[None]:
+        return self._ask(lambda: None)
+
     def initialize(self) -> Deferred[bool]:
         return self._ask(lambda: False)
 

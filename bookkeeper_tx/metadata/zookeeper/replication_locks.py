@@ -1,0 +1,60 @@
+"""The locks of re-replication in ZooKeeper, which Java's workers take while they make new copies of a ledger.
+
+A cluster in which no auto-recovery has ever run has no folder of locks; then there is nobody to lock out.
+"""
+
+from kazoo import exceptions
+
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.requests import Requests
+from bookkeeper_tx.model import BookieId
+from protocol_specs.metadata import layout as spec
+
+
+class ReplicationLocks:
+    """The locks below one root; those that are held end with the session."""
+
+    def __init__(self, requests: Requests, root: str) -> None:
+        self._requests = requests
+        self._held: set[int] = set()
+        """The ledgers whose locks are nodes of ours."""
+        self._folder = f"{root}/{spec.UNDER_REPLICATION}/{spec.REPLICATION_LOCKS}"
+
+    async def lock(self, ledger_id: int, bookie_id: BookieId) -> bool:
+        """Take the lock of a ledger; return whether nobody else has it."""
+        path, owner = self._path(ledger_id), f'bookieId: "{bookie_id}"\n'.encode()
+        repeated = False
+        while True:
+            try:
+                await self._requests.once("create", path, owner, ephemeral=True)
+                self._held.add(ledger_id)
+                return True
+            except ConnectionLost:
+                repeated = True
+            except exceptions.NoNodeError:
+                return True
+            except exceptions.NodeExistsError:
+                if not repeated or not await self._is_owner(path, owner):
+                    return False
+                self._held.add(ledger_id)
+                return True
+
+    async def unlock(self, ledger_id: int) -> None:
+        """Give back a lock."""
+        if ledger_id not in self._held:
+            return
+        self._held.discard(ledger_id)
+        try:
+            await self._requests.insist("delete", self._path(ledger_id))
+        except exceptions.NoNodeError:
+            pass  # an earlier request whose answer was lost has deleted it, or the session has ended
+
+    async def _is_owner(self, path: str, owner: bytes) -> bool:
+        try:
+            found, _ = await self._requests.insist("get", path)
+        except exceptions.NoNodeError:
+            return False
+        return bool(found == owner)
+
+    def _path(self, ledger_id: int) -> str:
+        return f"{self._folder}/{spec.REPLICATION_LOCK_PREFIX}{ledger_id:010d}"
