@@ -144,7 +144,8 @@ class BookieConfig:
     disk_usage_threshold: float = field(default=0.95, validator=[gt(0), le(1)])
     """Part of the ledger disk; when more is used the bookie is read-only, never with 1 (``diskUsageThreshold``)."""
     disk_usage_warn_threshold: float = field(default=0.90, validator=[gt(0), le(1)])
-    """Part of the journal's disk; while more is used no old journal files are kept (``diskUsageWarnThreshold``)."""
+    """Part of a disk; while more is used no old journal files are kept, and there are no major compactions
+    (``diskUsageWarnThreshold``)."""
     disk_usage_low_water: float | None = field(default=None, validator=optional([gt(0), le(1)]))
     """Part of the ledger disk, at most ``disk_usage_threshold``, which is the default; a full disk is written again
     when no more is used (``diskUsageLwmThreshold``)."""
@@ -163,6 +164,39 @@ class BookieConfig:
     )
     """With no more room on full ledger disks adds of high priority, of recovery, are refused as well
     (``minUsableSizeForHighPriorityWrites``)."""
+    gc_wait_s: float = field(default=600.0, validator=gt(0))
+    """Seconds between two garbage collections (``gcWaitTime``)."""
+    gc_overreplicated_wait_s: float = 86_400.0
+    """Seconds between two looks for ledgers that are only elsewhere now; 0 or less: never
+    (``gcOverreplicatedLedgerWaitTime``)."""
+    gc_metadata_rate: int = field(default=1000, validator=gt(0))
+    """Ledgers that a garbage collection looks up in the metadata store in a second (``gcMetadataOpRateLimit``)."""
+    minor_compaction_threshold: float = field(default=0.2, validator=le(1))
+    """A minor compaction rewrites entry logs of which less than this part is in use; 0 or less: there are none
+    (``minorCompactionThreshold``)."""
+    minor_compaction_interval_s: float = 3600.0
+    """Seconds between two minor compactions; 0 or less: there are none (``minorCompactionInterval``)."""
+    minor_compaction_s_max: float = field(default=0.0, validator=ge(0))
+    """After so many seconds a minor compaction begins no other log; 0: never (``minorCompactionMaxTimeMillis``)."""
+    major_compaction_threshold: float = field(default=0.8, validator=le(1))
+    """The same for major compactions (``majorCompactionThreshold``)."""
+    major_compaction_interval_s: float = 86_400.0
+    """Seconds between two major compactions; 0 or less: there are none (``majorCompactionInterval``)."""
+    major_compaction_s_max: float = field(default=0.0, validator=ge(0))
+    """As for minor compactions (``majorCompactionMaxTimeMillis``)."""
+    compaction_by_bytes: bool = False
+    """Whether compactions are held to a rate of bytes, not of entries (``isThrottleByBytes``)."""
+    compaction_rate_entries: int = field(default=1000, validator=gt(0))
+    """Entries that a compaction copies in a second (``compactionRateByEntries``, ``compactionRate``)."""
+    compaction_rate_bytes: int = field(default=1_000_000, validator=gt(0))
+    """Bytes that a compaction copies in a second (``compactionRateByBytes``)."""
+    compaction_outstanding_max: int = field(default=100_000, validator=gt(0))
+    """Entries that a compaction copies before the index points to them (``compactionMaxOutstandingRequests``)."""
+    force_gc_when_full: bool = False
+    """Whether compactions that were asked for are made on a full disk as well (``isForceGCAllowWhenNoSpace``)."""
+    use_target_entry_log_size: bool = False
+    """Whether a small entry log counts as one of ``entry_log_bytes_max`` bytes when it is decided what to compact
+    (``useTargetEntryLogSizeForGc``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer (``zkTimeout``)."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
@@ -233,6 +267,26 @@ class BookieConfig:
                 f"a full disk ({self.disk_usage_threshold}) would be written again at once "
                 f"({self.disk_usage_low_water}): give a lower diskUsageLwmThreshold"
             )
+
+        self._check_compactions()
+
+    def _check_compactions(self) -> None:
+        """Raise InvalidConfig for compactions that could not be told apart, or would come before their collection."""
+        minor, major = self.minor_compaction_threshold, self.major_compaction_threshold
+        minor_s, major_s = self.minor_compaction_interval_s, self.major_compaction_interval_s
+        for name, threshold, interval_s in (("minor", minor, minor_s), ("major", major, major_s)):
+            if threshold > 0 and 0 < interval_s < self.gc_wait_s:
+                raise InvalidConfig(
+                    f"{name} compactions every {interval_s} s are too short for garbage collections every "
+                    f"{self.gc_wait_s} s: give a longer {name}CompactionInterval, or a shorter gcWaitTime"
+                )
+        if min(minor, major, minor_s, major_s) > 0:
+            if minor >= major:
+                raise InvalidConfig(f"minorCompactionThreshold {minor} must be below majorCompactionThreshold {major}")
+            if minor_s >= major_s:
+                raise InvalidConfig(
+                    f"minorCompactionInterval {minor_s} must be below majorCompactionInterval {major_s}"
+                )
 
     @property
     def journal_directories(self) -> tuple[str, ...]:

@@ -41,6 +41,10 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "part": Setting.part,
     "mebibytes": lambda setting: setting.integer(1) * MIB,
     "milliseconds": lambda setting: setting.integer(1) / 1000,
+    "milliseconds or none": lambda setting: setting.integer(-(2**63)) / 1000,
+    "milliseconds or no limit": lambda setting: max(setting.integer(-(2**63)), 0) / 1000,
+    "seconds or none": lambda setting: setting.integer(-(2**63)),
+    "threshold": Setting.threshold,
 }
 """Form of a value in the file → function that returns the value of the field; None leaves the default."""
 

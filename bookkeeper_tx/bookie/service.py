@@ -20,6 +20,7 @@ from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
@@ -27,7 +28,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.metadata.service_info import check_bookie_id
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.threads.worker import Worker
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
@@ -80,6 +81,8 @@ class BookieService(Service):
         """Where it listens, once it does."""
         self.memory: Callable[[], Mapping[str, tuple[int, int]]] = dict
         """Gives the bytes in use of each budget and how many may be, by name; none before it starts to serve."""
+        self.collector: GarbageCollector | None = None
+        """The garbage collector, once it has started; a bookie on a read-only file system has none."""
         self._config = config
         self._reactor = reactor
         self._disk = disk or Disk()
@@ -157,7 +160,7 @@ class BookieService(Service):
         address = self._bind(config, self._former_id(directories))
         self._undo.append(address.listening.close)
         check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
-        await self._identify(address, directories)
+        instance_id = await self._identify(address, directories)
         bookie = self._bookie(directories)
         self._serve_http(address, directories, bookie)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
@@ -178,6 +181,8 @@ class BookieService(Service):
         )
         self._undo.append(registration.stop)
         await registration.start()
+        if not directories.read_only:
+            self._collect_garbage(bookie, address.bookie_id, instance_id)
         self.address = address
         if self._http is not None:
             self._http.serving()
@@ -197,16 +202,22 @@ class BookieService(Service):
         path = os.path.join(directories.ledger, COOKIE_NAME)
         return Cookie.decode(self._disk.read(path), path).bookie_id if self._disk.exists(path) else None
 
-    async def _identify(self, address: Address, directories: Directories) -> None:
-        """Connect to the cluster, made if there is none, and make sure that these are our directories there."""
+    async def _identify(self, address: Address, directories: Directories) -> str | None:
+        """Connect to the cluster, made if there is none, and make sure that these are our directories there.
+
+        Returns the cluster's instance id.
+        """
         self._undo.append(self._store.stop)
         await self._store.start()
         if await self._store.initialize():
             log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
-        await self._check_cookies(address, directories)
+        return await self._check_cookies(address, directories)
 
-    async def _check_cookies(self, address: Address, directories: Directories) -> None:
-        """Make sure that these are our directories, and write the cookies that are missing, if they may be."""
+    async def _check_cookies(self, address: Address, directories: Directories) -> str | None:
+        """Make sure that these are our directories, and write the cookies that are missing, if they may be.
+
+        Returns the cluster's instance id.
+        """
         instance_id = await self._store.instance_id()
         config = self._config
         journals = ",".join(config.journal_directories)
@@ -216,6 +227,7 @@ class BookieService(Service):
         directories.write_cookies(plan)
         if plan.to_store:
             await self._store.write_cookie(address.bookie_id, plan.data, None)
+        return instance_id
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
         worker = self._make_threads(self._reactor, name, threads)
@@ -253,6 +265,26 @@ class BookieService(Service):
         metrics.watch(made.parts, by_name, READ_THREADS, config.connection_requests_bytes_max)
         metrics.is_serving = lambda: self.address is not None and bool(self.running)
         return made
+
+    def _collect_garbage(self, bookie: Bookie, bookie_id: BookieId, instance_id: str | None) -> None:
+        collector = self.collector = GarbageCollector(
+            self._reactor,
+            self._disk,
+            self._config,
+            self._store,
+            bookie.collection,
+            self._worker("garbage"),
+            bookie.ledger_disks,
+            bookie_id,
+            instance_id,
+            time.time,
+        )
+        self._undo.append(collector.stop)
+        bookie.on_disk_full = collector.disk_filled
+        collector.start()
+        if self._http is not None:
+            self._metrics.garbage = collector.status
+            self._http.bookie.garbage = collector
 
     def _serve_http(self, address: Address, directories: Directories, bookie: Bookie) -> None:
         """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""

@@ -37,13 +37,23 @@ class Setting:
 
     def part(self) -> float:
         """Return a number above 0, and 1 at most."""
-        try:
-            number = float(self.value)
-        except ValueError:
-            raise self.refuse("not a number") from None
+        number = self._number()
         if not 0 < number <= 1:
             raise self.refuse("must be above 0, and 1 at most")
         return number
+
+    def threshold(self) -> float:
+        """Return a number that is 1 at most."""
+        number = self._number()
+        if not number <= 1:
+            raise self.refuse("must be 1 at most")
+        return number
+
+    def _number(self) -> float:
+        try:
+            return float(self.value)
+        except ValueError:
+            raise self.refuse("not a number") from None
 
     def boolean(self) -> bool:
         if self.value.lower() not in ("true", "false"):

@@ -424,3 +424,66 @@ def test_with_several_journals_each_moves_its_mark_and_gives_up_its_files() -> N
             len([name for name in disk.list_directory(each) if name.endswith(".txn")]) for each in (DIRECTORY, second)
         ] == [1, 1]
         disk.restart()
+
+
+# Garbage -------------------------------------------------------------------------------------------------------------
+
+
+def collected(bookie: Started, *ledger_ids: int) -> list[int]:
+    deleting = bookie.bookie.collection.delete_ledgers(ledger_ids)
+    bookie.flushing.run_all()
+    deleted: list[int] = result_of(deleting)
+    return deleted
+
+
+def test_a_replay_brings_no_deleted_ledger_back_though_its_records_are_behind_the_mark() -> None:
+    disk = new_disk()
+    bookie = Started(disk)
+    assert bookie.add(0)[8:12] == bytes(4)
+    flushing = bookie.bookie._storage.flush(lambda: bookie.bookie._journal.mark)  # moves no mark
+    bookie.flushing.run_all()
+    result_of(flushing)
+    assert collected(bookie, LEDGER) == [LEDGER]
+    disk.crash()
+    disk.restart()
+    assert Started(disk).read(0) == (1).to_bytes(4, "big")
+
+
+def test_a_ledger_begun_anew_by_recovery_after_its_deletion_is_replayed() -> None:
+    disk = new_disk()
+    bookie = Started(disk)
+    bookie.add(0)
+    bookie.read(0, Flag.FENCING)
+    bookie.clock.advance(30)
+    bookie.flushing.run_all()
+    assert collected(bookie, LEDGER) == [LEDGER]
+    assert bookie.add(1)[8:12] == EFENCED
+    assert bookie.add(1, flags=Flag.RECOVERY_ADD)[8:12] == bytes(4)
+    disk.crash()
+    disk.restart()
+    again = Started(disk)
+    assert again.read(1) == entry(1)
+    assert again.read(0) == (2).to_bytes(4, "big")
+    assert again.add(2)[8:12] == EFENCED
+
+
+def test_ledgers_are_deleted_although_the_journal_cannot_be_written() -> None:
+    disk = new_disk()
+    bookie = Started(disk)
+    bookie.add(0)
+    bookie.clock.advance(30)
+    bookie.flushing.run_all()
+    disk.capacity = 0
+    assert collected(bookie, LEDGER) == [LEDGER]
+    assert bookie.read(0) == (1).to_bytes(4, "big")
+
+
+def test_somebody_is_told_when_the_ledger_disk_becomes_full() -> None:
+    disk = new_disk()
+    bookie = Started(disk)
+    told: list[None] = []
+    bookie.bookie.on_disk_full = lambda: told.append(None)
+    for free in (DISK_SIZE, 0, 0, DISK_SIZE, 0):
+        disk.capacity = free
+        bookie.clock.advance(10)
+    assert len(told) == 2

@@ -179,9 +179,9 @@ def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:
 
 
 def test_what_does_nothing_is_named_once_each(read: Any) -> None:
-    values, warnings = read("gcWaitTime=1000\nenableStatistics=true\nnoSuchKey=1\n")
+    values, warnings = read("localScrubInterval=1000\nenableStatistics=true\nnoSuchKey=1\n")
     assert values == {}
-    assert ["line 1: gcWaitTime is not implemented" in warnings[0], len(warnings)] == [True, 3]
+    assert ["line 1: localScrubInterval is not implemented" in warnings[0], len(warnings)] == [True, 3]
     assert "line 2: enableStatistics = true is not implemented" in warnings[1]
     assert "line 3: noSuchKey is not a known key" in warnings[2]
 
@@ -220,3 +220,40 @@ def test_a_key_is_in_one_table_only() -> None:
     assert sorted(keys) == sorted(set(keys))
     fields = BookieConfig.__attrs_attrs__
     assert {field for field, _ in config_keys.MAPPED.values()} <= {each.name for each in fields}
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("gcWaitTime=900000", {"gc_wait_s": 900.0}),
+        ("gcOverreplicatedLedgerWaitTime=-1", {"gc_overreplicated_wait_s": -0.001}),
+        ("minorCompactionThreshold=-0.5", {"minor_compaction_threshold": -0.5}),
+        ("minorCompactionInterval=0", {"minor_compaction_interval_s": 0}),
+        ("majorCompactionMaxTimeMillis=-1", {"major_compaction_s_max": 0}),
+        ("majorCompactionMaxTimeMillis=1500", {"major_compaction_s_max": 1.5}),
+        ("compactionRate=7", {"compaction_rate_entries": 7}),
+        ("compactionRateByEntries=8\ncompactionRate=7", {"compaction_rate_entries": 8}),
+        ("isThrottleByBytes=true", {"compaction_by_bytes": True}),
+        ("isForceGCAllowWhenNoSpace=true", {"force_gc_when_full": True}),
+    ],
+)
+def test_the_keys_of_garbage_collection_are_java_s(read: Any, line: str, values: dict[str, Any]) -> None:
+    assert read(line) == (values, [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"minor_compaction_interval_s": 100.0}, "longer minorCompactionInterval, or a shorter gcWaitTime"),
+        ({"gc_wait_s": 5000.0, "minor_compaction_interval_s": 0.0, "major_compaction_interval_s": 4000.0}, "major"),
+        ({"minor_compaction_threshold": 0.9}, "0.9 is not below majorCompactionThreshold 0.8"),
+        ({"minor_compaction_interval_s": 90_000.0}, "is not below majorCompactionInterval"),
+    ],
+)
+def test_compactions_that_could_not_be_told_apart_are_refused(fields: dict[str, float], reason: str) -> None:
+    with pytest.raises(InvalidConfig, match=reason):
+        BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **fields)  # type: ignore[arg-type]
+
+
+def test_thresholds_above_one_are_refused(refused: Any) -> None:
+    assert "must be 1 at most" in refused("minorCompactionThreshold=1.5")

@@ -1,0 +1,1 @@
+"""Garbage collection and compaction: what nobody needs any more leaves the disk."""

@@ -1,0 +1,62 @@
+"""The metadata of entry logs, counted once for each log and kept in bounded memory."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.garbage.storage import Collected
+from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName, count
+from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.threads.worker import Threads
+
+MEMORY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""For two million ledgers in all logs together.  What does not fit is read from the logs' maps again."""
+
+log = Logger()
+
+
+class CountedLogs:
+    """Counts logs of ``storage`` on ``worker``."""
+
+    def __init__(
+        self, disk: Disk, storage: Collected, worker: Threads, memory_bytes_max: int = MEMORY_BYTES_MAX
+    ) -> None:
+        self._disk = disk
+        self._storage = storage
+        self._worker = worker
+        self._memory_bytes_max = memory_bytes_max
+        self._kept: OrderedDict[LogName, EntryLogMetadata] = OrderedDict()
+        self.unreadable: dict[LogName, str] = {}
+        """The logs that stay because nobody knows what is in them, and why."""
+
+    async def get(self, name: LogName) -> EntryLogMetadata | None:
+        """Return the metadata of a finished log, without ledgers that are not here; None if it cannot be read."""
+        if name in self.unreadable:
+            return None
+        try:
+            metadata: EntryLogMetadata = await self._worker.run(self._look, self._kept.get(name), name)
+        except (OSError, StorageFailed) as error:
+            if not isinstance(error, OSError):
+                self.unreadable[name] = str(error)
+            log.error("entry log {name} stays: {error}", name=name.file_name, error=error)
+            return None
+        self._kept[name] = metadata
+        self._kept.move_to_end(name)
+        while sum(each.memory_bytes for each in self._kept.values()) > self._memory_bytes_max and len(self._kept) > 1:
+            self._kept.popitem(last=False)
+        return metadata
+
+    def retain(self, names: Iterable[LogName]) -> None:
+        """Forget all logs but these."""
+        wanted = frozenset(names)
+        for kept in (self._kept, self.unreadable):
+            for name in [each for each in kept if each not in wanted]:
+                del kept[name]
+
+    def _look(self, known: EntryLogMetadata | None, name: LogName) -> EntryLogMetadata:
+        metadata = known or count(self._disk, self._storage.directory, name)
+        metadata.retain(self._storage.has_ledger)
+        return metadata

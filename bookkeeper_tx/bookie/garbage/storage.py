@@ -1,0 +1,50 @@
+"""What the garbage collector asks of a storage engine that has its entries in entry logs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName
+from bookkeeper_tx.bookie.storage.entry_mover import Moved
+
+
+class Collected(Protocol):
+    """One directory of entry logs, and the index of their entries.
+
+    Deferreds fail with OSError, or StorageFailed; then nothing is lost, and the call can be made again.  Between two
+    calls a flush may come, whatever the collector has in hand.
+    """
+
+    @property
+    def directory(self) -> str:
+        """Where the entry logs are."""
+
+    @property
+    def ledger_count(self) -> int:
+        """How many ledgers are here."""
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Return the ledgers that are here at this moment, ascending; they are on the disk."""
+
+    def has_ledger(self, ledger_id: int) -> bool:
+        """Tell whether entries in finished logs may be those of this ledger; may be called from any thread."""
+
+    def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
+        """Delete ledgers, durably; fires with those that are gone.
+
+        One that has changes which are not flushed stays.  Ordinary adds to one that was fenced stay refused.
+        """
+
+    def finished_logs(self) -> Deferred[list[LogName]]:
+        """Fire with the logs to which nothing is added any more, and whose entries are all in the index."""
+
+    def move(self, found: Sequence[PlacedRun]) -> Deferred[Moved]:
+        """Copy those of these entries, of finished logs, that the index has there to another log, and have it say so.
+
+        Fires when that is durable.
+        """
+
+    def delete_log(self, name: LogName) -> Deferred[None]:
+        """Remove a finished log in which the index has no entry of a ledger that is here."""
