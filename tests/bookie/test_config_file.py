@@ -246,8 +246,8 @@ def test_the_keys_of_garbage_collection_are_java_s(read: Any, line: str, values:
     [
         ({"minor_compaction_interval_s": 100.0}, "longer minorCompactionInterval, or a shorter gcWaitTime"),
         ({"gc_wait_s": 5000.0, "minor_compaction_interval_s": 0.0, "major_compaction_interval_s": 4000.0}, "major"),
-        ({"minor_compaction_threshold": 0.9}, "0.9 is not below majorCompactionThreshold 0.8"),
-        ({"minor_compaction_interval_s": 90_000.0}, "is not below majorCompactionInterval"),
+        ({"minor_compaction_threshold": 0.9}, "0.9 must be below majorCompactionThreshold 0.8"),
+        ({"minor_compaction_interval_s": 90_000.0}, "must be below majorCompactionInterval"),
     ],
 )
 def test_compactions_that_could_not_be_told_apart_are_refused(fields: dict[str, float], reason: str) -> None:

@@ -2,8 +2,9 @@
 
 One seed is one history: the bookie starts, replays, serves adds (some with deferred sync, and forces of them), fencing
 reads and explicit last add confirmed of a few ledgers while caches are flushed, logs and journals rolled and marks
-moved; the power fails at some disk operation, and it starts again.  The seed also draws the order in which the work of
-threads is done.  ``BookieHistory(seed).run()`` repeats a history.
+moved; ledgers are deleted, garbage is collected, logs are compacted; the power fails at some disk operation, and it
+starts again.  The seed also draws the order in which the work of threads is done.  ``BookieHistory(seed).run()``
+repeats a history.
 """
 
 from collections.abc import Mapping
@@ -24,9 +25,12 @@ from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.ledger_id import join
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import DIRECTORY, Crashed, new_disk
-from tests.bookie.seams import KEY, OTHER_KEY, Client, Force, Read, ReadLac, WriteLac, entry
+from tests.bookie.garbage.bookies import OPEN, Store
+from tests.bookie.seams import KEY, OTHER_KEY, Force, Read, ReadLac, WriteLac, entry
 from tests.bookie.storage.storages import explicit_lac
 from tests.bookie.workers import SteppedWorker
+from tests.simulation.bookie_collector import Counts, start_collector
+from tests.simulation.bookie_requests import Add, DeferredAdd, Reply, Told
 
 LEDGERS = (1, 2, 3)
 MIXED_LEDGERS = (1, join(1, 1), join(-2, 3))
@@ -48,55 +52,23 @@ CONFIG = BookieConfig(
     index_pages_max=0.1,  # type: ignore[arg-type]  # two short ones
     open_index_files_max=2,
     flush_interval_s=1.0,
+    gc_wait_s=5.0,
+    gc_metadata_rate=10**9,
+    minor_compaction_interval_s=0,
+    major_compaction_interval_s=0,
+    major_compaction_threshold=1.0,
+    compaction_rate_entries=10**12,
+    compaction_outstanding_max=20,
 )
 
-
-class Told:
-    """The state of one ledger that clients know of by replies, or may find."""
-
-    def __init__(self, ledger_id: int) -> None:
-        self.ledger_id = ledger_id
-        self.sent: dict[int, list[bytes]] = {}
-        """The copies of each entry."""
-        self.seen: dict[int, bytes] = {}
-        """The copies that were read of entries that must be stored: they stay."""
-        self.acknowledged: set[int] = set()
-        """Entries that must be stored; an add with deferred sync belongs here only after a force."""
-        self.deferred: set[int] = set()
-        """Entries acknowledged in this life that need not be on the disk."""
-        self.fenced = False
-        """Whether a fencing read was answered."""
-        self.fence_asked = False
-        self.last_add_confirmed: int | None = None
-        """The highest explicit one that was acknowledged."""
-        self.next_id = 0
-
-
-class _Reply(Client):
-    """Calls ``then`` with the replies to one request."""
-
-    def __init__(self, then: Any) -> None:
-        super().__init__()
-        self._then = then
-
-    def reply(self, request: Any, status: Any, reply: Any) -> None:
-        self._then(list(reply))
-
-
-class _Add(AddRequests):
-    """A V2 add whose reply is its status."""
-
-    def replies(self, status: Any) -> Any:
-        return status
-
-
-class _DeferredAdd(_Add):
-    deferred_sync = True
+NEXT_LEDGER = 10
+"""How far the id of the ledger that comes in the place of a deleted one is from its id."""
 
 
 class BookieHistory:
     """One seed's sequence of lives of a bookie."""
 
+    deletes_ledgers = True
     settings: Mapping[str, Any] = {}
     """Fields of the configuration that are not those of ``CONFIG``."""
     failures: tuple[Any, ...] = ()
@@ -108,6 +80,12 @@ class BookieHistory:
         self.disk.syncs_lie = syncs_lie
         self.ledgers = MIXED_LEDGERS if seed % 2 else LEDGERS
         self.told = {ledger_id: Told(ledger_id) for ledger_id in self.ledgers}
+        self.deleted: list[Told] = []
+        """Ledgers whose metadata is gone."""
+        self.store = Store()
+        self.store.ledgers = dict.fromkeys(self.ledgers, OPEN)
+        self.counts = Counts()
+        self.collected_count = 0
         self.crashes = self.acknowledged_count = self.fence_count = self.forced_count = 0
         self.failed_count = self.failed_forces = 0
         self.clock_s = 1_000_000.0
@@ -122,7 +100,7 @@ class BookieHistory:
 
     def live(self) -> None:
         """Start, check, and work until the power fails."""
-        self.disk.crash_at = self.random.choice((self.random.randrange(60), self.random.randrange(400)))
+        self.disk.crash_at = self.random.choice([self.random.randrange(each) for each in (60, 400, 1000)])
         try:
             self.start()
             self.check()
@@ -136,18 +114,20 @@ class BookieHistory:
     def start(self) -> None:
         for told in self.told.values():
             told.deferred = set()
+            told.pending = 0
         self.clock_s += 1
         self.clock = Clock()
-        self.workers = [SteppedWorker(), SteppedWorker(), SteppedWorker()]
-        workers: Any = self.workers
+        self.workers = [SteppedWorker(), SteppedWorker(), SteppedWorker(), SteppedWorker()]
+        *workers, garbage_worker = self.workers
         self.bookie = Bookie(
             self.disk,
             DIRECTORY,
             DIRECTORY,
             evolve(CONFIG, **self.settings),
             self.clock,
-            Workers(*workers),
+            Workers(*workers),  # type: ignore[arg-type]
             self._fatal,
+            time_s=lambda: self.clock_s,
             clock=lambda: self.clock_s,
             salt=self.random.randbytes,
             more_journals=self.more_journals(),
@@ -159,6 +139,16 @@ class BookieHistory:
         assert starting.called
         if failures:
             failures[0].raiseException()
+        self.collector = start_collector(
+            self.bookie, self.disk, CONFIG, self.clock, garbage_worker, self.store, self.counts, self._collected
+        )
+
+    def _collected(self, ledger_ids: list[int]) -> None:
+        assert not set(ledger_ids) & set(self.told), "a ledger that is there was collected"
+        for told in self.deleted:
+            if told.ledger_id in ledger_ids:
+                told.collected = True
+                self.collected_count += 1
 
     def more_journals(self) -> list[Any]:
         """Return directories and workers of further journals."""
@@ -179,14 +169,28 @@ class BookieHistory:
             raise Crashed
 
     def serve(self, request: Any, operation: type[Any], then: Any) -> None:
-        self.bookie.dispatch._operations[operation](request, _Reply(then))
+        self.bookie.dispatch._operations[operation](request, Reply(then))
+
+    def change(self, told: Told, request: Any, operation: type[Any], then: Any) -> None:
+        """Serve a request that changes a ledger."""
+        told.pending += 1
+
+        def replied(replies: list[Any]) -> None:
+            told.pending -= 1
+            then(replies)
+
+        self.serve(request, operation, replied)
 
     # Work ------------------------------------------------------------------------------------------------------------
 
     def step(self) -> None:
         told = self.told[self.random.choice(self.ledgers)]
         action = self.random.random()
-        if action < 0.45:
+        if action < 0.04:
+            self.delete(told)
+        elif action < 0.08:
+            self.collect()
+        elif action < 0.45:
             self.add(told)
         elif action < 0.49:
             self.fence(told)
@@ -203,6 +207,27 @@ class BookieHistory:
             elif worker.results:
                 worker.deliver()
         self.alive()
+
+    def delete(self, told: Told) -> None:
+        """Delete a ledger as clients do that are done with it: its metadata.  Another one comes in its place."""
+        if told.pending or not self.deletes_ledgers:
+            return
+        ledger_id = told.ledger_id
+        del self.store.ledgers[ledger_id], self.told[ledger_id]
+        self.deleted.append(told)
+        self.ledgers = tuple(each + NEXT_LEDGER if each == ledger_id else each for each in self.ledgers)
+        self.told[ledger_id + NEXT_LEDGER] = Told(ledger_id + NEXT_LEDGER)
+        self.store.ledgers[ledger_id + NEXT_LEDGER] = OPEN
+
+    def collect(self) -> None:
+        """Collect garbage: while other things go on, or, which clients do not notice, at once, after a flush."""
+        at_once = self.random.random() < 0.5
+        if at_once:
+            self.clock.advance(1.1)
+            self.run_workers()
+        self.collector.force(self.random.random() < 0.8)
+        if at_once:
+            self.run_workers()
 
     def add(self, told: Told) -> None:
         recovery = self.random.random() < 0.3
@@ -231,8 +256,8 @@ class BookieHistory:
                     replies == [statuses.EFENCED] and told.fence_asked and not recovery
                 )
 
-        make = _DeferredAdd if deferred else _Add
-        self.serve(make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
+        make = DeferredAdd if deferred else Add
+        self.change(told, make(0x02010002 if recovery else 0x02010000, KEY, run), AddRequests, replied)
 
     def see(self, told: Told, ids: range) -> None:
         """Look which copies of entries that were acknowledged are read, as far as they are in memory."""
@@ -263,7 +288,7 @@ class BookieHistory:
                 self.fence_count += 1
 
         request = Read((LAST_ENTRY,), told.ledger_id, fencing=True, master_key=KEY)
-        self.serve(request, v3.ReadRequests, replied)
+        self.change(told, request, v3.ReadRequests, replied)
 
     def write_lac(self, told: Told) -> None:
         lac = (told.last_add_confirmed or 0) + self.random.randrange(3)
@@ -273,7 +298,7 @@ class BookieHistory:
             if replies == [statuses.EOK]:
                 told.last_add_confirmed = max(lac, told.last_add_confirmed or 0)
 
-        self.serve(WriteLac(body), v3.WriteLacRequest, replied)
+        self.change(told, WriteLac(body), v3.WriteLacRequest, replied)
 
     # Check -----------------------------------------------------------------------------------------------------------
 
@@ -283,6 +308,16 @@ class BookieHistory:
             self.check_entries(told)
             self.check_fence(told)
             self.check_lac(told)
+        for told in self.deleted:
+            if told.collected:
+                self.check_collected(told)
+
+    def check_collected(self, told: Told) -> None:
+        """A ledger that was collected does not come back, and if it was fenced, its writer cannot begin it anew."""
+        assert self.bookie._storage.ledger(told.ledger_id) is None, "a deleted ledger has come back"
+        if told.fenced:
+            run = EntryRun.of_entries(told.ledger_id, told.next_id, [entry(told.next_id, 41, told.ledger_id)])
+            assert self.ask(Add(0x02010000, KEY, run), AddRequests) == [statuses.EFENCED]
 
     def ask(self, request: Any, operation: type[Any]) -> list[Any]:
         answers: list[Any] = []
@@ -313,9 +348,9 @@ class BookieHistory:
         told.fence_asked = fenced
         if ledger is not None:
             run = EntryRun.of_entries(told.ledger_id, told.next_id, [entry(told.next_id, 41, told.ledger_id)])
-            assert self.ask(_Add(0x02010000, OTHER_KEY, run), AddRequests) == [statuses.EUA]
+            assert self.ask(Add(0x02010000, OTHER_KEY, run), AddRequests) == [statuses.EUA]
             if fenced:
-                assert self.ask(_Add(0x02010000, KEY, run), AddRequests) == [statuses.EFENCED]
+                assert self.ask(Add(0x02010000, KEY, run), AddRequests) == [statuses.EFENCED]
 
     def check_lac(self, told: Told) -> None:
         if told.last_add_confirmed is None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
-from tests.simulation.bookie_history import BookieHistory, Told
+from tests.simulation.bookie_history import BookieHistory
+from tests.simulation.bookie_requests import Told
 
 
 @frozen
@@ -27,6 +28,7 @@ class _Promised:
 class UnsyncedHistory(BookieHistory):
     """With ``journalSyncData=false`` all that was told since the last sync of the journal may be lost."""
 
+    deletes_ledgers = False
     settings = {"journal_data_synced": False, "page_cache_flush_interval_s": 0.5}
 
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
@@ -65,6 +67,7 @@ class UnsyncedHistory(BookieHistory):
 class UnjournaledHistory(BookieHistory):
     """With ``journalWriteData=false`` entries may be lost that were not flushed, and nothing else."""
 
+    deletes_ledgers = False
     settings = {"journal_data_written": False}
 
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:

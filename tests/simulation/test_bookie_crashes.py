@@ -1,10 +1,16 @@
 """The replies of a bookie are still true after every power failure."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
+from twisted.internet.defer import succeed
 
+from bookkeeper_tx.bookie.bookie import Bookie
+from bookkeeper_tx.bookie.storage.collection import StorageCollection
+from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
+from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.histories import count_failing, run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
@@ -29,6 +35,9 @@ def check(make: type[BookieHistory]) -> None:
     assert sum(history.acknowledged_count for history in histories) > 20_000
     assert sum(history.fence_count for history in histories) > 300
     assert sum(history.forced_count for history in histories) > 1000
+    assert sum(history.collected_count for history in histories) > 300
+    assert sum(history.counts.moved for history in histories) > 10_000
+    assert sum(history.counts.logs for history in histories) > 1000
 
 
 @pytest.mark.parametrize("make", [UnsyncedHistory, UnjournaledHistory])
@@ -53,3 +62,28 @@ def test_a_model_that_allows_no_loss_notices_it(settings: Any) -> None:
 @pytest.mark.parametrize("make", [BookieHistory, SeveralJournalsHistory, UnsyncedHistory, UnjournaledHistory])
 def test_the_model_notices_a_sync_that_does_nothing(make: type[BookieHistory]) -> None:
     assert count_failing(partial(make, syncs_lie=True), 40, (Exception,)) > 10
+
+
+def _move_nothing(mover: EntryMover, found: Any, is_here: Any) -> Moved:
+    return Moved(0, 0, (), ())
+
+
+def _no_ledger(collection: StorageCollection, ledger_id: int) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "instead"),
+    [
+        (Bookie, "_journal_deleted", lambda self, ledger_ids: succeed(None)),
+        (EntryMover, "move", _move_nothing),
+        (DeletedLedgers, "add", lambda self, ledger_ids: None),
+        (StorageCollection, "has_ledger", _no_ledger),
+    ],
+    ids=["no record of a deletion", "no copies", "no file of fenced ledgers", "no ledger counts as alive"],
+)
+def test_the_model_notices_a_collection_without(
+    monkeypatch: pytest.MonkeyPatch, where: type[Any], name: str, instead: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(where, name, instead)
+    assert count_failing(BookieHistory, 60, (Exception,)) > 0

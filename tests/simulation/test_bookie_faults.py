@@ -64,7 +64,8 @@ def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
 
 
 def test_what_clients_were_told_is_true_whatever_the_disk_does() -> None:
-    counted = ("acknowledged_count", "forced_count", "fence_count", "failed_count", "failed_forces")
+    counted = ("acknowledged_count", "forced_count", "fence_count", "failed_count", "failed_forces", "collected_count")
     histories = run_all(_FaultyHistory, HISTORIES)
     counts = {name: sum(getattr(history, name) for history in histories) for name in counted}
     assert min(counts.values()) > 50, counts
+    assert sum(history.counts.moved for history in histories) > 1000

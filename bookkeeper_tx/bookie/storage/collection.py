@@ -112,9 +112,9 @@ class StorageCollection:
 
     async def _delete_ledgers(self, ledger_ids: Sequence[int]) -> list[int]:
         wanted = [each for each in ledger_ids if self._table.has_index(each) and each not in self._unflushed]
-        fenced = set(await self._worker.run(self._fenced_ones, wanted))
-        in_memory = self._table.in_memory
-        fenced |= {each for each in wanted if (ledger := in_memory(each)) is not None and ledger.fenced}
+        known = {each: ledger.fenced for each in wanted if (ledger := self._table.in_memory(each)) is not None}
+        fenced = {each for each in known if known[each]}
+        fenced.update(await self._worker.run(self._fenced_ones, [each for each in wanted if each not in known]))
         if fenced:
             await self._worker.run(self._deleted.add, sorted(fenced))
         # What was changed meanwhile is garbage no sooner than after its flush.
