@@ -101,30 +101,13 @@ class Bookie:
         self.collection = self._storage.collection
         """The part of the storage that the garbage collector needs."""
         self.collection.journal_deleted = self._journal_deleted
-        made = self._journals = [
-            Journal(
-                disk,
-                directory,
-                config,
-                threads=threads,
-                on_fatal=on_fatal,
-                check_directory=check_directories,
-                sync_data=config.journal_data_synced,
-                **journal_arguments,
-            )
-            for directory, threads in journals
-        ]
-        self._journal: AnyJournal = Journals(made) if more_journals else made[0]
+        arguments = journal_arguments | {"on_fatal": on_fatal, "check_directory": check_directories}
+        self._journals = _journals(disk, journals, config, arguments)
+        self._journal: AnyJournal = Journals(self._journals) if more_journals else self._journals[0]
         self._periodic_sync = PeriodicSync(reactor, self._journal, config.page_cache_flush_interval_s)
-        self._sync_thread = SyncThread(
-            reactor,
-            self._storage,
-            self._journal,
-            self._write_mark,
-            workers.flush,
-            config.flush_interval_s,
-            STOP_LIMIT_S if config.journal_data_written else None,
-        )
+        stop_limit_s = STOP_LIMIT_S if config.journal_data_written else None
+        checkpointed = self._storage, self._journal, self._write_mark
+        self._sync_thread = SyncThread(reactor, *checkpointed, workers.flush, config.flush_interval_s, stop_limit_s)
         self.dispatch = Dispatch(
             config, disk, self._storage, self._journal, self.availability, reactor, workers.read, measured
         )
@@ -179,10 +162,10 @@ class Bookie:
         if self._config.status_kept:
             await self._kept_status.restore()
         await self._disk_check.start()
+        self._started = True
         self._check_mode(RefusedToStart)
         self.availability.reasons_changed = self._reasons_changed
         self._kept_status.keep()
-        self._started = True
 
     async def stop(self) -> None:
         """Finish the accepted requests, make all entries durable, close the files.  Later requests are not served.
@@ -199,7 +182,7 @@ class Bookie:
         # A replay that is under way ends before the files it uses are closed.
         await self._worker.run(bool)
         await self._storage.stop()
-        if self._storage.dirty and not (self._read_only or self._config.journal_data_written):
+        if self._started and self._storage.dirty and not (self._read_only or self._config.journal_data_written):
             raise StorageFailed("entries that were not flushed are lost: journalWriteData is false")
 
     def _replay(self) -> LogMark:
@@ -306,3 +289,13 @@ class Bookie:
         self.availability.note(Reason.FLUSH_FAILED, self._storage.flush_failed)
         self.availability.note(Reason.JOURNAL_FAILED, self._journal.failing)
         self.dispatch.look_again()
+
+
+def _journals(
+    disk: Disk, journals: Sequence[tuple[str, Threads]], config: BookieConfig, arguments: dict[str, Any]
+) -> list[Journal]:
+    """Make the journals in these directories, each with a worker."""
+    return [
+        Journal(disk, directory, config, threads=threads, sync_data=config.journal_data_synced, **arguments)
+        for directory, threads in journals
+    ]

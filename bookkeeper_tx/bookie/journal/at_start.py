@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal import files, replay
-from bookkeeper_tx.bookie.journal.last_mark import LogMark, combined, marks_of, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.last_mark import (
+    BEGINNING,
+    LogMark,
+    combined,
+    marks_of,
+    read_last_mark,
+    write_last_mark,
+)
 from protocol_specs.disk.last_mark import file_name
 
 
@@ -24,7 +31,8 @@ class JournalsAtStart:
     def write_mark(self, mark: LogMark) -> None:
         """Store the mark of each journal durably."""
         for name, each in zip(self._mark_names, marks_of(mark), strict=True):
-            write_last_mark(self._disk, self._ledger_directories, each, name)
+            if each != BEGINNING:  # there was never a file that it could name
+                write_last_mark(self._disk, self._ledger_directories, each, name)
 
     def replay(self, mark: LogMark, sink: replay.ReplaySink, read_only: bool) -> replay.Replayed:
         """Replay one journal after the other, as :func:`replay.replay` does."""

@@ -149,6 +149,13 @@ def test_the_marks_of_all_are_written_and_read_in_javas_files(bench: Bench) -> N
     assert str(mark).count(".txn") == 3
 
 
+def test_no_mark_is_written_for_a_journal_that_has_none_yet(bench: Bench) -> None:
+    mark = combined([LogMark(FIRST_ID, 1024), BEGINNING, BEGINNING])
+    bench.at_start.write_mark(mark)
+    assert bench.disk.list_directory(LEDGER_DIRECTORY) == ["lastMark.0"]
+    assert bench.at_start.read_mark() == mark
+
+
 def test_each_journal_is_replayed_behind_its_own_mark(bench: Bench) -> None:
     for entry_id in range(2):
         bench.append(*(entry(ledger_id, entry_id) for ledger_id in range(3)))
