@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.bookie.http.paths import PATHS
-from tests.integration.java.http_sides import Side, two_sides
-from tests.integration.java.http_table import OUR_OWN, REQUESTS, SAME, SHAPE, Request
+from compat_tests.targets.lockfile import RELEASES
+from compat_tests.targets.ours import RegisteredBookie
+from compat_tests.targets.ports import choose_port
+from tests.integration.java.http_sides import Side, fill, two_sides
+from tests.integration.java.http_table import BOOKIE, LEDGER, OUR_OWN, REQUESTS, SAME, SHAPE, Request
+from tests.integration.support.our_client import poll
 
 pytestmark = pytest.mark.java
 
@@ -80,3 +85,38 @@ def _shape(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _shape(each) for key, each in value.items()}
     return type(value).__name__ if not isinstance(value, list) else [_shape(each) for each in value]
+
+
+ABOUT_THE_CLUSTER = [
+    f"{BOOKIE}/cluster_info",
+    f"{BOOKIE}/list_bookies",
+    f"{BOOKIE}/list_bookies?type=ro",
+    f"{BOOKIE}/list_bookies?print_hostnames=true",
+    f"{LEDGER}/list",
+    f"{LEDGER}/list?print_metadata=true",
+    f"{LEDGER}/list?print_metadata=true&decode_meta=true",
+    f"{LEDGER}/metadata?ledger_id=0",
+    f"{LEDGER}/read?ledger_id=0&start_entry_id=2990",
+]
+
+
+def test_in_one_cluster_they_tell_the_same_of_it(java_targets: Any, cluster: Any, tmp_path: Path) -> None:
+    recovering = {"autoRecoveryDaemonEnabled": "true", "auditorPeriodicBookieCheckInterval": 1}
+    java = java_targets.bookie(RELEASES[-1], http_port=choose_port(), settings=recovering)
+    java_targets.bookie(RELEASES[-1]).stop()  # before there are ledgers, so that none lacks a replica
+    port = choose_port()
+    ours = RegisteredBookie(cluster, tmp_path, settings={"httpServerEnabled": "true", "httpServerPort": port})
+    ours.start()
+    try:
+        fill(cluster.uri)
+        sides = Side(java.http_port, java.bookie_id), Side(port, ours.bookie_id)
+        assert poll(lambda: '"auditorElected" : true' in sides[0].ask(Request(f"{BOOKIE}/cluster_info"))[1])
+        for path in ABOUT_THE_CLUSTER:
+            theirs, own = (_parsed(side.ask(Request(path))[1].replace("BOOKIE", side.bookie_id)) for side in sides)
+            assert own == theirs, path
+        info = json.loads(sides[1].ask(Request(f"{BOOKIE}/cluster_info"))[1])
+        counts = "totalBookiesCount", "writableBookiesCount", "unavailableBookiesCount"
+        assert [info[name] for name in counts] == [3, 2, 1]
+        assert info["auditorElected"]
+    finally:
+        ours.stop()
