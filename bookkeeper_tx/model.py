@@ -231,6 +231,8 @@ class BookieServiceInfo:
     """Names of the endpoint's further features, as in ``protocol_specs.metadata.bookie``.  Empty when the bookie
     publishes that it has none; None when it published nothing or only its address is known, so that a client has to
     find out on a connection of its own."""
+    http: tuple[str, int] | None = None
+    """Host and port of its HTTP API; None if it has none, or does not publish it."""
 
 
 @frozen

@@ -173,9 +173,9 @@ class BookieService(Service):
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         await bookie.start()
         self._listen(address, factory)
-        info = BookieServiceInfo(
-            address.host, address.port, extensions=advertised(config, serves_tls=config.tls is not None)
-        )
+        extensions = advertised(config, serves_tls=config.tls is not None)
+        http = None if self._http is None else self._http.address
+        info = BookieServiceInfo(address.host, address.port, extensions=extensions, http=http)
         registration = Registration(
             self._reactor, self._store, address.bookie_id, info, bookie.availability, self._fail
         )

@@ -27,11 +27,14 @@ def serialize(info: BookieServiceInfo) -> bytes:
         protocol=info.protocol,
         extensions=sorted(info.extensions or ()),
     )
+    if info.http is not None:
+        host, port = info.http
+        message.endpoints.add(id=spec.HTTP_ENDPOINT_ID, port=port, host=host, protocol=spec.HTTP)
     return message.SerializeToString(deterministic=True)
 
 
 def parse(data: bytes, bookie_id: BookieId) -> BookieServiceInfo:
-    """Return the address at which the bookie listens for clients, and the extensions of that endpoint.
+    """Return the address at which the bookie listens for clients, the extensions of that endpoint, and that of HTTP.
 
     Empty ``data`` means the ``host:port`` of its id; the extensions are unknown then (None).
 
@@ -44,9 +47,11 @@ def parse(data: bytes, bookie_id: BookieId) -> BookieServiceInfo:
         message.ParseFromString(data)
     except DecodeError as error:
         raise MetadataCorrupt(f"registration of bookie {bookie_id} ({len(data)} bytes): {error}") from error
+    http = next(((each.host, each.port) for each in message.endpoints if each.protocol == spec.HTTP), None)
     for endpoint in message.endpoints:
         if endpoint.protocol == spec.BOOKIE_RPC and endpoint.host and 0 < endpoint.port <= _PORT_MAX:
-            return BookieServiceInfo(endpoint.host, endpoint.port, endpoint.protocol, frozenset(endpoint.extensions))
+            extensions = frozenset(endpoint.extensions)
+            return BookieServiceInfo(endpoint.host, endpoint.port, endpoint.protocol, extensions, http)
     raise BookieUnavailable(f"bookie {bookie_id} publishes no endpoint of protocol {spec.BOOKIE_RPC!r}")
 
 

@@ -15,6 +15,12 @@ BOOKIE_RPC = "bookie-rpc"
 BOOKIE_ENDPOINT_ID = "bookie"
 """``id`` of that endpoint."""
 
+HTTP = "http"
+"""``protocol`` of the endpoint of the HTTP API, if there is one.  Clients do not use it."""
+
+HTTP_ENDPOINT_ID = "httpserver"
+"""``id`` of that endpoint."""
+
 TLS = "tls"
 """Extension of an endpoint: START_TLS is served.  Java publishes it too."""
 

@@ -15,6 +15,13 @@ def test_round_trip(extensions: tuple[str, ...]) -> None:
     assert parse(serialize(info), "x") == info
 
 
+def test_the_endpoint_of_http_comes_second() -> None:
+    info = BookieServiceInfo("10.0.0.1", 3181, http=("127.0.0.1", 8080))
+    assert parse(serialize(info), "x") == info
+    message = Message.FromString(serialize(info))
+    assert [endpoint.id for endpoint in message.endpoints] == ["bookie", "httpserver"]
+
+
 def test_bytes_without_extensions_are_those_of_before() -> None:
     assert serialize(BookieServiceInfo("10.0.0.1", 3181)) == bytes.fromhex(
         "32210a06626f6f6b696510ed181a0831302e302e302e31220a626f6f6b69652d727063"
@@ -47,7 +54,7 @@ def test_the_endpoint_for_clients_is_chosen() -> None:
     message.endpoints.add(id="bookie", port=3181, host="h", protocol="bookie-rpc", extensions=["tls"])
     message.properties["a"] = "b"
     found = parse(message.SerializeToString(), "x")
-    assert (found.port, found.extensions) == (3181, {spec.TLS})
+    assert (found.port, found.extensions, found.http) == (3181, {spec.TLS}, ("h", 8080))
 
 
 def test_no_endpoint_for_clients() -> None:

@@ -29,6 +29,8 @@ class HttpServer:
         self.bookie = Administered(config=config, client=client, own_client=own_client, **parts)
         self._port = listen(reactor, config, self.bookie)
         address = self._port.getHost()
+        self.address: tuple[str, int] = address.host, address.port
+        """Host and port on which it listens."""
         if not _is_loopback(address.host):
             log.warn(
                 "whoever reaches {host}:{port} may delete ledgers: there is no authentication",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.http.paths import PATHS
+from bookkeeper_tx.metadata import service_info
 from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.ours import RegisteredBookie
 from compat_tests.targets.ports import choose_port
@@ -118,5 +119,8 @@ def test_in_one_cluster_they_tell_the_same_of_it(java_targets: Any, cluster: Any
         counts = "totalBookiesCount", "writableBookiesCount", "unavailableBookiesCount"
         assert [info[name] for name in counts] == [3, 2, 1]
         assert info["auditorElected"]
+        registered = [cluster.registration(side.bookie_id) for side in sides]
+        both = [service_info.parse(data, "") for data in registered if data]
+        assert [each.http[1] for each in both if each.http] == [side.port for side in sides]
     finally:
         ours.stop()
