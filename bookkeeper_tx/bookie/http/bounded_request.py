@@ -31,9 +31,8 @@ class BoundedRequest(Request):
         super().requestReceived(command, path, version)  # type: ignore[no-untyped-call]
 
     def finish(self) -> None:
-        visit = self._visit
+        self._visit.wait_for_request()  # first: the next request may have come already, and begins in the next line
         super().finish()  # type: ignore[no-untyped-call]
-        visit.wait_for_request()
 
     @property
     def is_gone(self) -> bool:

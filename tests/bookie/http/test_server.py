@@ -96,16 +96,21 @@ def test_a_client_may_ask_again_and_again(asked: Asked) -> None:
 
 
 class Silent:
-    """A store that never answers."""
+    """A store that answers only what the test answers."""
 
     def __init__(self) -> None:
         self.cancelled = 0
+        self.asked: list[Deferred[Any]] = []
 
     def __getattr__(self, name: str) -> Any:
         def cancel(_: object) -> None:
             self.cancelled += 1
 
-        return lambda *args: Deferred(cancel)
+        def ask(*_: object) -> Deferred[Any]:
+            self.asked.append(Deferred(cancel))
+            return self.asked[-1]
+
+        return ask
 
 
 def test_an_answer_that_takes_too_long_is_given_up(asked: Asked) -> None:
@@ -117,6 +122,23 @@ def test_an_answer_that_takes_too_long_is_given_up(asked: Asked) -> None:
     asked.clock.advance(ANSWER_TIMEOUT_S)
     assert (reply_in(transport.value()).status, silent.cancelled) == (503, 1)
     protocol.connectionLost(GONE)
+
+
+def test_a_request_that_came_with_the_one_before_has_all_its_time(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "REQUEST_TIMEOUT_S", ANSWER_TIMEOUT_S / 2)
+    silent: Any = Silent()
+    asked.bookie.store = silent
+    protocol, transport = asked.connect()
+    protocol.dataReceived(2 * b"GET /api/v1/ledger/list HTTP/1.1\r\nHost: a\r\n\r\n")
+    silent.asked[0].callback([])
+    assert transport.value().count(b" 200 ") == 1
+    asked.clock.advance(ANSWER_TIMEOUT_S)
+    assert transport.value().count(b" 503 ") == 1
+    assert not transport.disconnected
+    asked.clock.advance(REQUEST_TIMEOUT_S)
+    assert transport.disconnected
 
 
 def test_nobody_works_for_a_client_that_has_gone(asked: Asked) -> None:
