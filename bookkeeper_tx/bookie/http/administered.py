@@ -1,6 +1,6 @@
 """The bookie as its HTTP endpoints see it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -8,7 +8,6 @@ from attrs import define, field
 from twisted.internet.defer import DeferredSemaphore
 
 from bookkeeper_tx.bookie.availability import Availability
-from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.http.answer import JSON, OK, Answer, json_text
 from bookkeeper_tx.bookie.http.client import ClientOnDemand
@@ -42,7 +41,10 @@ class Administered:
     config: BookieConfig
     address: Address
     disk: Disk
-    directories: Directories
+    journal_directories: Sequence[str]
+    """The ``current`` ones, as are the others."""
+    ledger_directories: Sequence[str]
+    """Those of entry logs, index files and marks."""
     store: MetadataStore
     availability: Availability
     threads: Threads

@@ -23,6 +23,4 @@ async def last_log_mark(call: Call, bookie: Administered) -> Answer:
 
 
 def _read(bookie: Administered) -> LogMark:
-    directories = bookie.directories
-    journals = [directories.journal, *directories.more_journals]
-    return JournalsAtStart(bookie.disk, journals, [directories.ledger]).read_mark()
+    return JournalsAtStart(bookie.disk, bookie.journal_directories, bookie.ledger_directories).read_mark()

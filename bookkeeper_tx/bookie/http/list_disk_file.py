@@ -20,11 +20,10 @@ async def list_disk_file(call: Call, bookie: Administered) -> Answer:
         return Answer("Not found method. Should be GET method", NOT_FOUND)
     wanted = call.parameters.get("file_type", "")
     kinds = [wanted] if wanted in _ENDINGS else list(_ENDINGS)
-    directories = bookie.directories
     found = {}
     for kind in kinds:
-        places = [directories.journal, *directories.more_journals] if kind == "journal" else [directories.ledger]
-        names = await bookie.threads.run(_listed, bookie.disk, places, _ENDINGS[kind])
+        directories = bookie.journal_directories if kind == "journal" else bookie.ledger_directories
+        names = await bookie.threads.run(_listed, bookie.disk, directories, _ENDINGS[kind])
         found[f"{kind} files"] = "".join(f"{name}\t" for name in names)
     return await bookie.large_json(found)
 

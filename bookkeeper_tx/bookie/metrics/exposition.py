@@ -14,6 +14,7 @@ class Exposition:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
+        self._typed: set[str] = set()
 
     @property
     def text(self) -> str:
@@ -50,9 +51,9 @@ class Exposition:
         self._sample(name, value, labels)
 
     def _type(self, kind: str, name: str) -> None:
-        line = f"# TYPE {name} {kind}"
-        if line not in self._lines:
-            self._lines.append(line)
+        if name not in self._typed:
+            self._typed.add(name)
+            self._lines.append(f"# TYPE {name} {kind}")
 
     def _sample(self, name: str, value: float, labels: dict[str, str]) -> None:
         pairs = ",".join(f'{key}="{text.translate(_ESCAPED)}"' for key, text in labels.items())

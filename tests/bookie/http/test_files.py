@@ -45,6 +45,22 @@ def test_the_space_is_that_of_the_ledger_disk(asked: Asked, monkeypatch: pytest.
     assert asked.ask("/api/v1/bookie/info").json == {"freeSpace": 7, "totalSpace": 9}
 
 
+def test_directories_on_one_disk_count_once(asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked.bookie.ledger_directories = [*asked.bookie.ledger_directories, str(tmp_path)]
+    monkeypatch.setattr(asked.bookie.disk, "free_bytes", lambda path: 7)
+    monkeypatch.setattr(asked.bookie.disk, "total_bytes", lambda path: 9)
+    assert asked.ask("/api/v1/bookie/info").json == {"freeSpace": 7, "totalSpace": 9}
+
+
+def test_files_of_all_directories_are_listed(asked: Asked, tmp_path: Path) -> None:
+    put(asked, "0.log")
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "9.log").write_bytes(b"")
+    asked.bookie.ledger_directories = [*asked.bookie.ledger_directories, str(more)]
+    assert asked.ask("/api/v1/bookie/list_disk_file?file_type=entrylog").json == {"entrylog files": "0.log\t9.log\t"}
+
+
 def test_a_disk_that_fails_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: str) -> int:
         raise OSError(5, "Input/output error", path)

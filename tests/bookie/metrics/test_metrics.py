@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from bookkeeper_tx.bookie.availability import Reason
 from bookkeeper_tx.bookie.metrics.garbage import COUNTERS, GAUGES
@@ -127,6 +128,15 @@ def test_garbage_is_counted_under_the_names_of_both_storages(measured: MeasuredB
     for name, value in values.items():
         assert measured.value(f"bookie_{name}") == measured.value(f"bookie_gc_{name}") == value
     assert measured.value("bookie_DELETED_LEDGER_COUNT") == values["DELETED_LEDGER_TOTAL"]
+
+
+def test_prometheus_own_parser_reads_all_of_it(measured: MeasuredBookie) -> None:
+    families = list(text_string_to_metric_families(measured.metrics.text()))
+    names = [family.name for family in families]
+    assert len(names) == len(set(names)) > 80
+    types = {family.name: family.type for family in families}
+    assert types["bookkeeper_server_ADD_ENTRY"] == "summary"
+    assert types["bookie_WRITE_BYTES"] == "counter"
 
 
 def test_before_there_is_a_bookie_only_the_process_is_shown() -> None:
