@@ -36,8 +36,12 @@ def settings_of(config: BookieConfig) -> dict[str, str]:
         if field in fields or value is None:
             continue
         fields.add(field)
-        if form == "milliseconds":
+        if form.startswith("milliseconds"):
             value = round(value * 1000)
+        elif form == "seconds or none":
+            value = round(value)
+        elif form == "directories":
+            value = ",".join(config.journal_directories)
         elif form == "mebibytes":
             value //= MIB
         found[key] = _text(value)

@@ -39,6 +39,16 @@ def test_the_mark_is_that_of_the_disk(asked: Asked) -> None:
     assert asked.ask(path).json == {"LastLogMark: Journal Id - 1795662702296(1a215d666d8.txn)": "Pos - 733696"}
 
 
+def test_each_journal_has_its_mark(asked: Asked) -> None:
+    asked.bookie.journal_directories = ["/j", "/k"]
+    for index, name in enumerate(("lastMark.0", "lastMark.1")):
+        write_last_mark(Disk(), [asked.directories.ledger], LogMark(10 + index, 512 + index), name)
+    assert asked.ask("/api/v1/bookie/last_log_mark").json == {
+        "LastLogMark: Journal Id - 10(a.txn)": "Pos - 512",
+        "LastLogMark: Journal Id - 11(b.txn)": "Pos - 513",
+    }
+
+
 def test_the_space_is_that_of_the_ledger_disk(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked.bookie.disk, "free_bytes", lambda path: 7)
     monkeypatch.setattr(asked.bookie.disk, "total_bytes", lambda path: 9)

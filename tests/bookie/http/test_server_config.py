@@ -16,6 +16,7 @@ def test_what_is_told_can_be_read_again_as_a_file(tmp_path: Path) -> None:
     config = BookieConfig(
         metadata_uri="sqlite:///a.db",
         journal_directory="/j",
+        more_journal_directories=("/k",),
         ledger_directory="/l",
         journal_size_bytes_max=7 * 1024 * 1024,
         flush_interval_s=0.25,
