@@ -9,9 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
+from bookkeeper_tx.entry.entry_log_scan import Problem
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entrylog.digests import LogDigests
-from bookkeeper_tx.spark.entrylog.scan import Ints, Problem, Records
+from bookkeeper_tx.spark.entrylog.scan import Ints, Records
 from protocol_specs import codecs
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.entry import digest as digests

@@ -1,68 +1,14 @@
-"""Walking an entry log from its start: where its records are, where it is torn (docs/formats/entry-log.md).
+"""The records of an entry log as arrays, and those of a part of it (:mod:`bookkeeper_tx.entry.entry_log_scan`)."""
 
-Entries are not self-synchronising: the start of a record follows only from the length words before it.  So a reader of
-the records after some offset walks over those before it as well; records of one size, as most are, are walked many at
-a time.
-
-Logs are ours, or Java's.  Logs that Java's direct I/O wrote have filler bytes up to the next block in some places.
-"""
-
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from bookkeeper_tx.entry.frame_runs import equal_frames
-from protocol_specs import codecs
-from protocol_specs.disk import entry_log as spec
-
-ReadAt = Callable[[int, int], bytes]
-"""``read(offset, count)`` gives the bytes of the file there; fewer at its end."""
+from bookkeeper_tx.entry.entry_log_scan import Problem, ReadAt, Stretch, stretches
 
 Ints = NDArray[np.int64]
-
-CHUNK_SIZE: Final = 4 * 1024 * 1024
-"""Bytes read at once."""
-
-RECORD_SIZE_MAX: Final = 64 * 1024 * 1024
-"""A larger record is a Problem, and stepped over: it would be held in memory, and a row that large breaks Spark."""
-
-FILLER: Final = 0xF0
-"""The byte with which Java's direct I/O fills blocks."""
-
-BLOCK_SIZE: Final = 4096
-
-_AHEAD_MIN, _AHEAD_MAX = 16, 1 << 16
-"""How many records are looked at together, on the guess that they have the size of the one before."""
-
-_HEADER = codecs.derive("entry log header", spec.HEADER)
-_WORD = codecs.RECORD_LENGTH.size
-_unpack_length = codecs.RECORD_LENGTH.unpack_fixed
-
-
-@frozen
-class Header:
-    """The header of a log."""
-
-    version: int
-    ledgers_map_offset: int
-    """0: the log has no map (yet)."""
-
-    @property
-    def scoped(self) -> bool:
-        """Whether its entries are of ledgers outside scope 0."""
-        return self.version == spec.SCOPED_VERSION
-
-
-@frozen
-class Problem:
-    """Bytes that are no record."""
-
-    offset: int
-    size: int
-    text: str
 
 
 @frozen(eq=False)
@@ -76,35 +22,21 @@ class Records:
     sizes: Ints
     """Bytes of each, length word included."""
 
+    @classmethod
+    def of(cls, stretch: Stretch) -> "Records":
+        """Return the records of a stretch."""
+        count = np.array(stretch.counts, np.int64)
+        each = np.repeat(np.array(stretch.sizes, np.int64), count)
+        before = np.repeat(np.cumsum(count) - count, count)
+        starts = np.repeat(np.array(stretch.firsts, np.int64), count) + (np.arange(len(each)) - before) * each
+        return cls(stretch.buffer, stretch.base, starts + stretch.base, each)
+
     def between(self, first: int, end: int) -> "Records":
         """Return those that start at ``first`` or after it, and before ``end``."""
         low, high = np.searchsorted(self.starts, (first, end))
         if low == 0 and high == len(self.starts):
             return self
         return Records(self.buffer, self.base, self.starts[low:high], self.sizes[low:high])
-
-
-@frozen(eq=False)
-class Walked:
-    """The result of a walk over a buffer."""
-
-    records: Records
-    end: int
-    """The position in the buffer at which the walk stopped."""
-    damaged: bool
-    """Whether the bytes there cannot be a record; otherwise the buffer has ended before the next record does."""
-
-
-def parse_header(data: bytes) -> Header:
-    """Return the header at the start of a log; raises ValueError with a text for the user."""
-    if len(data) < spec.HEADER_SIZE:
-        raise ValueError(f"the file ends after {len(data)} bytes, within its header of {spec.HEADER_SIZE}")
-    magic, version, map_offset, _ = _HEADER.unpack_from(data)
-    if magic != spec.MAGIC:
-        raise ValueError(f"it starts with {magic!r} and not with {spec.MAGIC!r}: it is no entry log")
-    if not 0 <= version <= spec.SCOPED_VERSION:
-        raise ValueError(f"version {version} of entry logs is unknown")
-    return Header(version, map_offset)
 
 
 def scan(read: ReadAt, size: int, first: int = 0, end: int | None = None) -> Iterator[Records | Problem]:
@@ -114,110 +46,11 @@ def scan(read: ReadAt, size: int, first: int = 0, end: int | None = None) -> Ite
     anywhere, and its parts together have every record once.  No content of the file raises: bytes that cannot be a
     record are a Problem.  Nothing after such bytes can be found, so that Problem is the last one given.
     """
-    end = size if end is None else min(end, size)
-    position = spec.HEADER_SIZE
-    while position < min(end, size):
-        data = read(position, CHUNK_SIZE)
-        if len(data) < min(CHUNK_SIZE, size - position):
-            size = position + len(data)  # the file was cut while it was read
-        walked = walk(data, position)
-        if walked.end == 0 and not walked.damaged:
-            step = _step(read, data, position, size)
-            if isinstance(step, Problem):
-                position = step.offset + step.size
-                if step.size and first <= step.offset < end:
-                    yield step
-                continue
-            walked = walk(step, position)
-        records = walked.records.between(first, end)
+    for found in stretches(read, size, end):
+        if isinstance(found, Problem):
+            if first <= found.offset < (size if end is None else end):
+                yield found
+            continue
+        records = Records.of(found).between(first, size if end is None else end)
         if len(records.starts):
             yield records
-        position += walked.end
-        if walked.damaged:
-            if first <= position < end:
-                yield _damage(read, position, size)
-            return
-
-
-def walk(buffer: bytes, base: int) -> Walked:
-    """Find the records that are whole in ``buffer``, which starts with one, or with filler, at ``base`` of the file."""
-    firsts: list[int] = []
-    sizes: list[int] = []
-    counts: list[int] = []
-    position, end, before, ahead = 0, len(buffer), 0, _AHEAD_MIN
-    damaged = False
-    while end - position >= _WORD:
-        (length,) = _unpack_length(buffer, position)
-        if length <= 0:
-            skipped = _filler(buffer, base, position)
-            if not skipped:
-                damaged = True
-                break
-            position += skipped
-            continue
-        size, count = length + _WORD, 1
-        if size > end - position:
-            break
-        if size == before:
-            wanted = min(ahead, (end - position) // size)
-            count = equal_frames(buffer, position, size, wanted, _WORD)
-            ahead = min(2 * ahead, _AHEAD_MAX) if count == ahead else _AHEAD_MIN
-        firsts.append(position)
-        sizes.append(size)
-        counts.append(count)
-        position += size * count
-        before = size
-    return Walked(_records(buffer, base, firsts, sizes, counts), position, damaged)
-
-
-def _records(buffer: bytes, base: int, firsts: list[int], sizes: list[int], counts: list[int]) -> Records:
-    """Return the records of runs of ``counts`` records of one of ``sizes`` each."""
-    count = np.array(counts, np.int64)
-    each = np.repeat(np.array(sizes, np.int64), count)
-    before = np.repeat(np.cumsum(count) - count, count)
-    starts = np.repeat(np.array(firsts, np.int64), count) + (np.arange(len(each)) - before) * each
-    return Records(buffer, base, starts + base, each)
-
-
-def _filler(buffer: bytes, base: int, position: int) -> int:
-    """Return the number of filler bytes at ``position``, up to the next block or the buffer's end; 0: none."""
-    offset = base + position
-    behind = min(offset - offset % BLOCK_SIZE + BLOCK_SIZE - base, len(buffer))
-    piece = buffer[position:behind]
-    return len(piece) if piece.count(FILLER) == len(piece) else 0
-
-
-def _step(read: ReadAt, data: bytes, position: int, size: int) -> bytes | Problem:
-    """Return a record that does not end within ``data``, or why it cannot be shown; a Problem of size 0 is filler."""
-    left = size - position
-    if len(data) < _WORD:
-        if data.count(FILLER) == len(data):
-            return Problem(position + left, 0, "")
-        return Problem(position, left, f"the file ends within a length word, after {left} bytes of it")
-    whole = _unpack_length(data)[0] + _WORD
-    if whole > left:
-        return Problem(position, left, f"a record of {whole} bytes is cut off: the file ends after {left} of them")
-    if whole > RECORD_SIZE_MAX:
-        return Problem(position, whole, f"a record of {whole} bytes is not shown: the limit is {RECORD_SIZE_MAX}")
-    found = read(position, whole)
-    if len(found) < whole:
-        return Problem(position, left, f"a record of {whole} bytes is cut off: the file was shortened meanwhile")
-    return found
-
-
-def _damage(read: ReadAt, position: int, size: int) -> Problem:
-    left = size - position
-    (length,) = _unpack_length(read(position, _WORD))
-    if length:
-        return Problem(position, left, f"a record cannot have {length} bytes: the {left} bytes from here on are lost")
-    behind = position
-    while behind < size:
-        data = read(behind, CHUNK_SIZE)
-        zeros = len(data) - len(data.lstrip(b"\0"))
-        behind += zeros
-        if not data:
-            break
-        if zeros < len(data):
-            text = f"zeros, and from offset {behind} on other bytes: the {left} bytes from here on are lost"
-            return Problem(position, left, text)
-    return Problem(position, left, f"{left} zeros up to the end: room made ahead, or what a crash left unwritten")

@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from bookkeeper_tx.entry.entry_log_scan import Header, Problem, parse_header
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entries.partition_reader import freeze_once
 from bookkeeper_tx.spark.entrylog.columns import DIGEST_OK, EVERY_COLUMN, PAYLOAD, LogColumns
 from bookkeeper_tx.spark.entrylog.files import LogPart, find_logs, log_id_of, share_out
-from bookkeeper_tx.spark.entrylog.scan import Header, Problem, parse_header, scan
+from bookkeeper_tx.spark.entrylog.scan import scan
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns

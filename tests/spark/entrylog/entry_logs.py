@@ -5,8 +5,9 @@ from itertools import pairwise
 
 from bookkeeper_tx.bookie.storage.entry_log import header, ledgers_map
 from bookkeeper_tx.entry.digest import EntryDigest
+from bookkeeper_tx.entry.entry_log_scan import BLOCK_SIZE, FILLER, Problem
 from bookkeeper_tx.model import DigestType, LedgerId
-from bookkeeper_tx.spark.entrylog.scan import BLOCK_SIZE, FILLER, Problem, Records, scan
+from bookkeeper_tx.spark.entrylog.scan import Records, scan
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.fields import record_length
 
