@@ -8,19 +8,22 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
 from bookkeeper_tx.bookie.disk import Directory, Disk, File
-from bookkeeper_tx.errors import RefusedToStart, StorageFailed
+from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
 from protocol_specs.disk.last_mark import file_name as mark_name
 
 LOCK_NAME: Final = "bookie.lock"
-"""The kernel holds a lock on it while our bookie runs.  A Java bookie does not look at it."""
+"""The kernel holds a lock on it while our bookie runs, or a command reads or changes its files.
+
+A Java bookie does not look at it, and does not take it.
+"""
 
 OLD_LAYOUT: Final = (".txn", ".idx", ".log")
 """Endings of the names of files that were beside ``current`` in layouts before version 3 (Java's ``BookieImpl``)."""
@@ -33,6 +36,33 @@ ROCKSDB_NAMES: Final = ("ledgers", "locations")
 
 class DirectoryLost(StorageFailed):
     """A directory of the running bookie was removed, or another one has its name."""
+
+
+class DirectoryInUse(LocalError):
+    """A bookie runs on the directory, or another command works there."""
+
+
+@contextlib.contextmanager
+def unused(disk: Disk, directories: Iterable[str], writing: bool = False) -> Iterator[None]:
+    """Keep a bookie from running on ``directories``, as they are configured, during the block.
+
+    Commands that only read may be there together, and leave nothing behind; one that is ``writing`` is alone.  Raises
+    DirectoryInUse.
+    """
+    with contextlib.ExitStack() as locks:
+        for directory in dict.fromkeys(directories):
+            path = os.path.join(directory, LOCK_NAME)
+            try:
+                locks.enter_context(contextlib.closing(disk.lock(path, existing=not writing, shared=not writing)))
+            except BlockingIOError:
+                raise DirectoryInUse(
+                    f"a bookie, or a command that changes its files, is running on {directory}: stop it first"
+                    if not writing
+                    else f"a bookie, or another command on its files, is running on {directory}: stop it first"
+                ) from None
+            except FileNotFoundError:
+                pass  # no bookie of ours has ever run there
+        yield
 
 
 class Directories:
@@ -137,7 +167,9 @@ class Directories:
                 with contextlib.suppress(FileNotFoundError):  # then nobody of ours has it, and nobody can write here
                     self._locks.append(self._disk.lock(path, existing=True))
         except BlockingIOError:
-            raise RefusedToStart(f"a bookie is already running on {directory}: stop it first") from None
+            raise RefusedToStart(
+                f"a bookie, or a command on its files, is already running on {directory}: stop it first"
+            ) from None
 
     def _check(self, directory: str) -> None:
         """Raise RefusedToStart if ``directory`` holds data that would be served as missing."""

@@ -162,16 +162,16 @@ class Disk:
         """Open an existing file; raises FileNotFoundError."""
         return File(path, os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC))
 
-    def lock(self, path: str, existing: bool = False) -> File:
+    def lock(self, path: str, existing: bool = False, shared: bool = False) -> File:
         """Lock ``path``, made if need be, for this process until the file is closed or the process ends.
 
-        ``existing``: it is not made, and opened for reading only.  Raises BlockingIOError if another process, or
-        another open file of this one, holds the lock.
+        ``existing``: it is not made, and opened for reading only.  ``shared``: others may have it as well, if they
+        share it, too.  Raises BlockingIOError if another process, or another open file of this one, holds the lock.
         """
         flags = os.O_RDONLY if existing else os.O_CREAT | os.O_RDWR
         file = File(path, descriptor := os.open(path, flags | os.O_CLOEXEC, FILE_MODE))
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             file.close()
             raise

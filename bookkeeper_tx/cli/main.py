@@ -19,7 +19,7 @@ INTERRUPTED_EXIT_CODE = 130
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("demo.demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
     "ledger": ("ledger.ledger", "Create, write, read, list, show and delete ledgers."),
-    "bookie": ("bookie", "Look at the bookies of a cluster."),
+    "bookie": ("bookie.bookie", "Look at bookies and their files; check and repair them."),
     "cluster": ("cluster", "Set up a cluster's metadata."),
     "wire": ("wire.wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),
     "bench": ("bench.bench", "Measure adds and reads: rates, latencies, CPU per entry."),

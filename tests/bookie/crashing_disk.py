@@ -222,7 +222,7 @@ class CrashingDisk(Disk):
             self.admit_change()
         return CrashingFile(path, self, self._node(path))
 
-    def lock(self, path: str, existing: bool = False) -> File:
+    def lock(self, path: str, existing: bool = False, shared: bool = False) -> File:
         if not existing:
             self.admit_change()
         if path in self._locks:

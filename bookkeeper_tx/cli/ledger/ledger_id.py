@@ -21,7 +21,7 @@ scope = click.option(
 )
 
 
-def _number_or_name(text: str) -> int:
+def number_or_name(text: str) -> int:
     """Return the id in decimal, or that of a qualified name of 32 digits; no number has that many."""
     if len(text) == ids.QUALIFIED_NAME_LENGTH:
         return LedgerId.of_name(text)
@@ -108,7 +108,7 @@ def new_ledger(command: Callable[..., Any]) -> Any:
 
 def _whole(given: str | None, scope_id: int, qualified_name: str | None) -> int:
     try:
-        ledger_id = _number_or_name(given) if given is not None else LedgerId.of_name(qualified_name or "")
+        ledger_id = number_or_name(given) if given is not None else LedgerId.of_name(qualified_name or "")
         if scope_id and (given is None or ledger_id >= ids.SCOPED_MIN):
             raise click.UsageError("a qualified name names the scope already: leave --ledger-scope-id out")
         return LedgerId(ledger_id, scope_id) if scope_id else check_ledger_id(ledger_id)

@@ -1,4 +1,4 @@
-"""``bktx bookie``: the bookies of a cluster."""
+"""``bktx bookie``: the bookies of a cluster; the commands on files of a bookie are beside this one."""
 
 import json
 from typing import Any
@@ -8,6 +8,7 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
+from bookkeeper_tx.cli.bookie import journal, lastmark
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -40,7 +41,14 @@ class Disk:
 
 @click.group()
 def bookie() -> None:
-    """Look at the bookies of a cluster.  (A bookie is started with "twistd bookie --help".)"""
+    """Look at the bookies of a cluster, and at the files of one that does not run; check and repair these.
+
+    A bookie is started with "twistd bookie --help".  Commands with --data or --config work on its files: stop it first.
+    """
+
+
+for command in (lastmark.lastmark, journal.journal):
+    bookie.add_command(command)
 
 
 @bookie.command("list")

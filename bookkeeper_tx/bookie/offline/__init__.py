@@ -1,0 +1,1 @@
+"""The files of a bookie that does not run: looked at, checked, repaired."""

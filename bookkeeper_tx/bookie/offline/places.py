@@ -1,0 +1,71 @@
+"""Where the files of one bookie are, on the disks of this machine."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from attrs import frozen
+
+from bookkeeper_tx.bookie.directories import ROCKSDB_NAMES, unused
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.errors import InvalidArgument
+from protocol_specs.disk.cookie import DIRECTORY as CURRENT
+
+
+@frozen
+class Places:
+    """The directories of a bookie as they are configured, several of each kind if a Java bookie has them so."""
+
+    journal: tuple[str, ...]
+    ledger: tuple[str, ...]
+    index: tuple[str, ...] = ()
+    """Empty: index files are in the ledger directories."""
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys((*self.journal, *self.ledger, *self.index)))
+
+    @property
+    def journal_currents(self) -> list[str]:
+        """The directories of the journal files."""
+        return _currents(self.journal)
+
+    @property
+    def ledger_currents(self) -> list[str]:
+        """The directories of entry logs and marks."""
+        return _currents(self.ledger)
+
+    @property
+    def index_currents(self) -> list[str]:
+        """The directories of index files."""
+        return _currents(self.index or self.ledger)
+
+    @contextmanager
+    def held(self, disk: Disk, writing: bool = False) -> Iterator[None]:
+        """Keep a bookie from running there during the block.
+
+        Raises DirectoryInUse, and InvalidArgument for a directory that is not a bookie's.
+        """
+        for directory in self.every:
+            if not disk.exists(os.path.join(directory, CURRENT)):
+                raise InvalidArgument(
+                    f"{directory} is not the directory of a bookie: there is no {CURRENT!r} in it.  Name it as the "
+                    "bookie's configuration does"
+                )
+        with unused(disk, self.every, writing):
+            yield
+
+    def require_index_files(self, disk: Disk) -> None:
+        """Raise InvalidArgument if the index is in the databases of DbLedgerStorage, and not in index files."""
+        for current in self.index_currents:
+            found = [name for name in disk.list_directory(current) if name in ROCKSDB_NAMES]
+            if found:
+                raise InvalidArgument(
+                    f"{os.path.join(current, found[0])} is a database of DbLedgerStorage: this command is for the "
+                    "index files of SortedLedgerStorage and InterleavedLedgerStorage"
+                )
+
+
+def _currents(directories: Sequence[str]) -> list[str]:
+    return [os.path.join(directory, CURRENT) for directory in dict.fromkeys(directories)]

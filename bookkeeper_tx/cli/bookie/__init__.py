@@ -1,0 +1,1 @@
+"""Commands on bookies: those of a cluster, and the files of one that does not run."""

@@ -1,0 +1,96 @@
+"""``bktx bookie journal``: the records of journal files."""
+
+import os
+from contextlib import closing
+
+import click
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.files import file_path, list_journals
+from bookkeeper_tx.bookie.journal.reader import JournalFile
+from bookkeeper_tx.bookie.offline.journal_records import records_of
+from bookkeeper_tx.bookie.offline.marks import marks
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.cli.bookie import places as where
+from bookkeeper_tx.cli.bookie.record_lines import RecordLines, data_option
+from bookkeeper_tx.cli.ledger import ledger_id as which
+from bookkeeper_tx.errors import InvalidArgument, RefusedToStart
+from protocol_specs.disk.journal import FILE_SUFFIX
+
+
+@click.command()
+@where.places
+@click.argument("names", nargs=-1, metavar="[JOURNAL]…")
+@click.option("--ledger-id", "ledger", metavar="N", help="Show the records of this ledger only.")
+@click.option("--behind-mark", is_flag=True, help="Show what a start would replay: the records behind the mark.")
+@data_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a record.")
+def journal(
+    places: Places, names: tuple[str, ...], ledger: str | None, behind_mark: bool, with_data: bool, as_json: bool
+) -> None:
+    """Show the records of journal files: entries, ledger keys, fences, explicit last adds confirmed.
+
+    JOURNAL is an id as in the name of the file, in hexadecimal, or a path; the default is all files.  Nothing is
+    written.  Damage is shown where it is, and the exit code is 1 then.
+
+    \b
+    bktx bookie journal --data /var/lib/bk/1
+    bktx bookie journal --data /var/lib/bk/1 19a2b3c4d5e --ledger-id 7 --msg
+    """
+    disk, wanted = Disk(), None if ledger is None else which.number_or_name(ledger)
+    problems = 0
+    with places.held(disk):
+        starts = _starts(disk, places) if behind_mark else {}
+        for path in [_find(disk, places, name) for name in names] or _all(disk, places):
+            start = starts.get(path, 0)
+            if start is not None:
+                problems += _show(disk, path, start, wanted, RecordLines(path, as_json, with_data), as_json)
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+def _show(disk: Disk, path: str, start: int, wanted: int | None, lines: RecordLines, as_json: bool) -> int:
+    """Print the records of one file; return how many problems there are."""
+    try:
+        journal_file = JournalFile.open(disk, path)
+    except RefusedToStart as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    with closing(journal_file):
+        if not as_json:
+            click.echo(f"{path}: version {journal_file.version}, written by {'ours' if journal_file.ours else 'Java'}")
+        for record in records_of(journal_file, start):
+            if wanted is None or record.ledger_id in (None, wanted):
+                lines.show(record)
+    return lines.problems
+
+
+def _starts(disk: Disk, places: Places) -> dict[str, int | None]:
+    """Return where a start would begin in each file; None where it would not look."""
+    found: dict[str, int | None] = {}
+    for mark, directory in zip(marks(disk, places), places.journal_currents, strict=True):
+        for journal_id in list_journals(disk, directory):
+            position = mark.position
+            if journal_id < position.journal_id:
+                found[file_path(directory, journal_id)] = None
+            elif journal_id == position.journal_id:
+                found[file_path(directory, journal_id)] = position.offset
+    return found
+
+
+def _all(disk: Disk, places: Places) -> list[str]:
+    return [file_path(current, each) for current in places.journal_currents for each in list_journals(disk, current)]
+
+
+def _find(disk: Disk, places: Places, name: str) -> str:
+    if os.sep in name or disk.exists(name):
+        return os.path.abspath(name)
+    try:
+        journal_id = int(name.removesuffix(FILE_SUFFIX), 16)
+    except ValueError:
+        raise InvalidArgument(f"{name!r} is neither a journal's id in hexadecimal nor a path") from None
+    for current in places.journal_currents:
+        path = file_path(current, journal_id)
+        if disk.exists(path):
+            return path
+    raise InvalidArgument(f"there is no journal {name} in {', '.join(places.journal)}")

@@ -1,0 +1,73 @@
+"""Options that say where the files of a bookie are."""
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.text.properties_file import Setting, read_properties
+
+JOURNAL_KEYS = ("journalDirectories", "journalDirectory")
+LEDGER_KEY = "ledgerDirectories"
+INDEX_KEY = "indexDirectories"
+
+
+def places(command: Callable[..., Any]) -> Any:
+    """Add options for the directories of a bookie; the command gets ``places``."""
+
+    @click.option("--data", "data", multiple=True, metavar="DIR", help="Directory of the bookie, as its --data says.")
+    @click.option(
+        "--journal-dir",
+        "journal",
+        multiple=True,
+        metavar="DIR",
+        help="Directory of its journal, if it is another.",
+    )
+    @click.option(
+        "--index-dir",
+        "index",
+        multiple=True,
+        metavar="DIR",
+        help="Directory of its index files, if it is another.",
+    )
+    @click.option(
+        "--config",
+        "config",
+        type=click.Path(exists=True, dir_okay=False),
+        envvar="BKTX_BOOKIE_CONFIG",
+        show_envvar=True,
+        metavar="FILE",
+        help="Take the directories from this bk_server.conf, ours or a Java bookie's.",
+    )
+    @functools.wraps(command)
+    def with_places(
+        *args: Any, data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None, **others: Any
+    ) -> Any:
+        return command(*args, places=_places(data, journal, index, config), **others)
+
+    return with_places
+
+
+def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places:
+    """Return the directories; what is given on the command line wins over the file."""
+    if config is not None:
+        settings = read_properties(config)
+        data = data or _directories(settings.get(LEDGER_KEY))
+        journal = journal or next((found for key in JOURNAL_KEYS if (found := _directories(settings.get(key)))), ())
+        index = index or _directories(settings.get(INDEX_KEY))
+        if not data:
+            raise InvalidConfig(f"{config}: there is no {LEDGER_KEY} in it: give --data DIR")
+    if not data:
+        raise click.UsageError("say where the files are: --data DIR, or --config FILE (or BKTX_BOOKIE_CONFIG)")
+    ledger = tuple(map(os.path.abspath, data))
+    return Places(tuple(map(os.path.abspath, journal)) or ledger, ledger, tuple(map(os.path.abspath, index)))
+
+
+def _directories(setting: Setting | None) -> tuple[str, ...]:
+    if setting is None:
+        return ()
+    return tuple(name.strip() for name in setting.value.split(",") if name.strip())
