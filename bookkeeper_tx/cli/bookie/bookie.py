@@ -8,7 +8,7 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
-from bookkeeper_tx.cli.bookie import journal, lastmark
+from bookkeeper_tx.cli.bookie import entrylog, journal, lastmark
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -47,7 +47,7 @@ def bookie() -> None:
     """
 
 
-for command in (lastmark.lastmark, journal.journal):
+for command in (lastmark.lastmark, journal.journal, entrylog.entrylog):
     bookie.add_command(command)
 
 

@@ -40,7 +40,7 @@ class RecordLines:
             return
         click.echo(f"{'problem at ' if record.kind == PROBLEM else ''}{record}")
         if self._with_data and record.entry:
-            shown = record.entry[:PAYLOAD_SHOWN].hex(" ", 4)
+            shown = record.entry[:PAYLOAD_SHOWN].hex(" ", -4)
             click.echo(f"    {shown}{' …' if len(record.entry) > PAYLOAD_SHOWN else ''}")
 
     def _as_dictionary(self, record: Record) -> dict[str, Any]:
