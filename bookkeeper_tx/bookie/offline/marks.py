@@ -2,11 +2,12 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
 
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal.files import bytes_behind, file_path
+from bookkeeper_tx.bookie.journal.files import bytes_behind, file_path, list_journals
 from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark
 from bookkeeper_tx.bookie.offline.places import Places
 from protocol_specs.disk.last_mark import FILE_NAME
@@ -37,3 +38,12 @@ def marks(disk: Disk, places: Places) -> list[Mark]:
             behind = bytes_behind(disk, directory, position)
         found.append(Mark(os.path.dirname(directory), position, file, behind))
     return found
+
+
+def behind_marks(disk: Disk, places: Places) -> Iterator[tuple[str, int]]:
+    """Give the path of each journal file that a start would replay, and the offset from which it would."""
+    for mark, directory in zip(marks(disk, places), places.journal_currents, strict=True):
+        for journal_id in list_journals(disk, directory):
+            if journal_id >= mark.position.journal_id:
+                at_mark = journal_id == mark.position.journal_id
+                yield file_path(directory, journal_id), mark.position.offset if at_mark else 0

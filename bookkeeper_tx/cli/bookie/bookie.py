@@ -8,7 +8,7 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
-from bookkeeper_tx.cli.bookie import entrylog, journal, lastmark
+from bookkeeper_tx.cli.bookie import consistency, entrylog, index, journal, lastmark, ledger, listfilesondisc
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -47,7 +47,15 @@ def bookie() -> None:
     """
 
 
-for command in (lastmark.lastmark, journal.journal, entrylog.entrylog):
+for command in (
+    lastmark.lastmark,
+    journal.journal,
+    entrylog.entrylog,
+    index.index,
+    ledger.ledger,
+    listfilesondisc.listfilesondisc,
+    consistency.consistency,
+):
     bookie.add_command(command)
 
 

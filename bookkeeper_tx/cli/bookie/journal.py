@@ -9,7 +9,7 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.reader import JournalFile
 from bookkeeper_tx.bookie.offline.journal_records import records_of
-from bookkeeper_tx.bookie.offline.marks import marks
+from bookkeeper_tx.bookie.offline.marks import behind_marks
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import RecordLines, data_option
@@ -40,11 +40,10 @@ def journal(
     disk, wanted = Disk(), None if ledger is None else which.number_or_name(ledger)
     problems = 0
     with places.held(disk):
-        starts = _starts(disk, places) if behind_mark else {}
-        for path in [_find(disk, places, name) for name in names] or _all(disk, places):
-            start = starts.get(path, 0)
-            if start is not None:
-                problems += _show(disk, path, start, wanted, RecordLines(path, as_json, with_data), as_json)
+        paths = [_find(disk, places, name) for name in names] or _all(disk, places)
+        starts = dict(behind_marks(disk, places)) if behind_mark else dict.fromkeys(paths, 0)
+        for path in (each for each in paths if each in starts):
+            problems += _show(disk, path, starts[path], wanted, RecordLines(path, as_json, with_data), as_json)
     if problems:
         raise click.exceptions.Exit(1)
 
@@ -63,19 +62,6 @@ def _show(disk: Disk, path: str, start: int, wanted: int | None, lines: RecordLi
             if wanted is None or record.ledger_id in (None, wanted):
                 lines.show(record)
     return lines.problems
-
-
-def _starts(disk: Disk, places: Places) -> dict[str, int | None]:
-    """Return where a start would begin in each file; None where it would not look."""
-    found: dict[str, int | None] = {}
-    for mark, directory in zip(marks(disk, places), places.journal_currents, strict=True):
-        for journal_id in list_journals(disk, directory):
-            position = mark.position
-            if journal_id < position.journal_id:
-                found[file_path(directory, journal_id)] = None
-            elif journal_id == position.journal_id:
-                found[file_path(directory, journal_id)] = position.offset
-    return found
 
 
 def _all(disk: Disk, places: Places) -> list[str]:

@@ -19,24 +19,12 @@ INDEX_KEY = "indexDirectories"
 def places(command: Callable[..., Any]) -> Any:
     """Add options for the directories of a bookie; the command gets ``places``."""
 
-    @click.option("--data", "data", multiple=True, metavar="DIR", help="Directory of the bookie, as its --data says.")
-    @click.option(
-        "--journal-dir",
-        "journal",
-        multiple=True,
-        metavar="DIR",
-        help="Directory of its journal, if it is another.",
-    )
-    @click.option(
-        "--index-dir",
-        "index",
-        multiple=True,
-        metavar="DIR",
-        help="Directory of its index files, if it is another.",
-    )
+    @_directory_option("--data", "in_ledgers", "Directory of the bookie, as its own --data says.")
+    @_directory_option("--journal-dir", "in_journals", "Directory of its journal, if it is another.")
+    @_directory_option("--index-dir", "in_indexes", "Directory of its index files, if it is another.")
     @click.option(
         "--config",
-        "config",
+        "in_config",
         type=click.Path(exists=True, dir_okay=False),
         envvar="BKTX_BOOKIE_CONFIG",
         show_envvar=True,
@@ -45,11 +33,20 @@ def places(command: Callable[..., Any]) -> Any:
     )
     @functools.wraps(command)
     def with_places(
-        *args: Any, data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None, **others: Any
+        *args: Any,
+        in_ledgers: Sequence[str],
+        in_journals: Sequence[str],
+        in_indexes: Sequence[str],
+        in_config: str | None,
+        **others: Any,
     ) -> Any:
-        return command(*args, places=_places(data, journal, index, config), **others)
+        return command(*args, places=_places(in_ledgers, in_journals, in_indexes, in_config), **others)
 
     return with_places
+
+
+def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]:
+    return click.option(option, name, multiple=True, metavar="DIR", help=f"{text}  May be given more than once.")
 
 
 def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places:

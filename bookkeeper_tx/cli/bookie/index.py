@@ -1,0 +1,83 @@
+"""``bktx bookie index``: what the index file of a ledger says."""
+
+import json
+from contextlib import closing
+from typing import Any
+
+import click
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.index_files import IndexFiles
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.offline.stored_entries import locations_of
+from bookkeeper_tx.bookie.storage.entry_location import split_location
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.cli.bookie import places as where
+from bookkeeper_tx.cli.ledger import ledger_id as which
+from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.entry import version
+
+
+@click.command()
+@where.places
+@which.ledger
+@click.option("--locations", is_flag=True, help="Show where each entry lies: entry log, and offset of its length word.")
+@click.option("--master-key", "with_key", is_flag=True, help="Show the master key: who has it may add and fence.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for the header, and one a location.")
+def index(places: Places, ledger_id: int, locations: bool, with_key: bool, as_json: bool) -> None:
+    """Show the index of a ledger: whether it is fenced, its explicit last add confirmed, its entries.
+
+    Entry logs are not read: see "bktx bookie ledger".  Nothing is written.
+
+    \b
+    bktx bookie index --data /var/lib/bk/1 7 --locations
+    """
+    disk = Disk()
+    with places.held(disk):
+        places.require_index_files(disk)
+        with closing(IndexFiles(disk, places.index_currents)) as index_files:
+            indexes = index_files.find(ledger_id)
+            header = None if indexes is None else indexes.read_header(ledger_id)
+            if indexes is None or header is None:
+                raise NoSuchLedger(f"there is no index of ledger {ledger_name(ledger_id)} on this bookie")
+            values = _values(indexes, ledger_id, header, with_key)
+            click.echo(json.dumps(values) if as_json else _text(values))
+            if locations:
+                _show_locations(indexes, ledger_id, as_json)
+
+
+def _values(indexes: LedgerIndexes, ledger_id: int, header: IndexHeader, with_key: bool) -> dict[str, Any]:
+    count = 0
+    for _, page in locations_of(indexes, ledger_id):
+        count += len(page) - page.count(NO_LOCATION)
+    confirmed = version.explicit_lac_of(header.explicit_lac)[1] if header.explicit_lac else None
+    key = {"master_key": header.master_key.hex()} if with_key else {}
+    return {
+        "path": indexes.path(ledger_id),
+        "fenced": header.fenced,
+        "explicit_last_add_confirmed": confirmed,
+        "entries": count,
+        "last_entry_id": indexes.last_entry(ledger_id)[0],
+        **key,
+    }
+
+
+def _text(values: dict[str, Any]) -> str:
+    shown = {**values, "fenced": "yes" if values["fenced"] else "no"}
+    if shown["explicit_last_add_confirmed"] is None:
+        shown["explicit_last_add_confirmed"] = "none"
+    if not shown["entries"]:
+        shown["last_entry_id"] = "none"
+    return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in shown.items())
+
+
+def _show_locations(indexes: LedgerIndexes, ledger_id: int, as_json: bool) -> None:
+    for first_id, page in locations_of(indexes, ledger_id):
+        for slot, location in enumerate(page):
+            if location != NO_LOCATION:
+                log_id, offset = split_location(location)
+                values = {"entry_id": first_id + slot, "log_id": log_id, "offset": offset}
+                text = f"entry {first_id + slot}: log {log_id:x}, offset {offset}"
+                click.echo(json.dumps(values) if as_json else text)
