@@ -5,7 +5,7 @@ recovering client then closes the ledger too early.  So, like Java's ``LegacyCoo
 start if anything does not fit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
@@ -32,7 +32,19 @@ class Cookie:
     @classmethod
     def of(cls, bookie_id: str, journal_directory: str, ledger_directory: str, instance_id: str | None) -> "Cookie":
         """Make the cookie of a bookie with these directories, exactly as they are configured."""
-        return cls(bookie_id, journal_directory, f"1\t{ledger_directory}", instance_id or "")
+        return cls.of_directories(bookie_id, [journal_directory], [ledger_directory], [], instance_id)
+
+    @classmethod
+    def of_directories(
+        cls,
+        bookie_id: str,
+        journals: Sequence[str],
+        ledgers: Sequence[str],
+        indexes: Sequence[str],
+        instance_id: str | None,
+    ) -> "Cookie":
+        """Make the cookie of a bookie with several directories; ``indexes`` is empty if it is not configured."""
+        return cls(bookie_id, ",".join(journals), _listed(ledgers), instance_id or "", _listed(indexes))
 
     @classmethod
     def decode(cls, data: bytes, source: str) -> "Cookie":
@@ -79,6 +91,10 @@ class Cookie:
                 f"the cookie in {source} is another bookie's; {'; '.join(differing)}.  "
                 "Start it with the settings it had, or give a directory and a name of its own"
             )
+
+
+def _listed(directories: Sequence[str]) -> str:
+    return "\t".join((str(len(directories)), *directories)) if directories else ""
 
 
 @frozen

@@ -15,6 +15,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DIGESTS = {digest.name.lower(): digest for digest in DigestType}
 
+METADATA_FORMS = "sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers"
+
 metadata = click.option(
     "--metadata",
     "metadata_uri",
@@ -22,7 +24,16 @@ metadata = click.option(
     show_envvar=True,
     required=True,
     metavar="URI",
-    help="Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.",
+    help=f"Where the cluster's metadata is: {METADATA_FORMS}.",
+)
+
+metadata_if_needed = click.option(
+    "--metadata",
+    "metadata_uri",
+    envvar="BKTX_METADATA",
+    show_envvar=True,
+    metavar="URI",
+    help=f"Where the cluster's metadata is, if it is to be asked: {METADATA_FORMS}.",
 )
 
 protocol = click.option(

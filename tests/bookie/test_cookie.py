@@ -91,3 +91,12 @@ def test_empty_directories_of_a_known_bookie_are_refused(files: tuple[bytes | No
 @pytest.mark.parametrize("files", [(None, None), (OURS.encode(), OURS.encode())])
 def test_data_that_the_store_does_not_know_is_refused(files: tuple[bytes | None, ...]) -> None:
     assert "metadata URI" in refusal(None, *files)
+
+
+def test_several_directories_are_listed_as_java_does() -> None:
+    made = Cookie.of_directories("b:1", ["/j1", "/j2"], ["/l1", "/l2"], ["/i1"], "an-id")
+    assert made.encode() == (
+        b'5\nbookieHost: "b:1"\njournalDir: "/j1,/j2"\nledgerDirs: "2\\t/l1\\t/l2"\n'
+        b'instanceId: "an-id"\nindexDirs: "1\\t/i1"\n'
+    )
+    assert Cookie.of_directories("b:1", ["/j"], ["/l"], [], None) == Cookie.of("b:1", "/j", "/l", None)

@@ -8,7 +8,8 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from bookkeeper_tx.cli import options
-from bookkeeper_tx.cli.bookie import consistency, entrylog, index, journal, lastmark, ledger, listfilesondisc
+from bookkeeper_tx.cli.bookie import consistency, cookie, entrylog, index, journal, lastmark, ledger, listfilesondisc
+from bookkeeper_tx.cli.bookie.format import format_directories
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -55,6 +56,8 @@ for command in (
     ledger.ledger,
     listfilesondisc.listfilesondisc,
     consistency.consistency,
+    cookie.cookie,
+    format_directories,
 ):
     bookie.add_command(command)
 
