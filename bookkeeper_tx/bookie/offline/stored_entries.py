@@ -72,12 +72,13 @@ def stored_entries(
     """Give the entries ``first`` … ``last`` of a ledger that has an index, ascending; what is wrong raises nothing."""
     try:
         for first_id, page in locations_of(indexes, ledger_id, first, last):
-            yield from _entries_of(logs, ledger_id, first_id, page)
+            yield from entries_at(logs, ledger_id, first_id, page)
     except StorageFailed as error:
         yield BadIndex(ledger_id, str(error))
 
 
-def _entries_of(logs: EntryLogs, ledger_id: int, first_id: int, page: Page) -> Iterator[Stored | Fault]:
+def entries_at(logs: EntryLogs, ledger_id: int, first_id: int, page: Page) -> Iterator[Stored | Fault]:
+    """Give the entries of a ledger that have these locations, of which the first is that of ``first_id``."""
     slot = 0
     while slot < len(page):
         if page[slot] == NO_LOCATION:

@@ -10,6 +10,9 @@ from rich.table import Table
 from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.bookie import consistency, cookie, entrylog, index, journal, lastmark, ledger, listfilesondisc
 from bookkeeper_tx.cli.bookie.format import format_directories
+from bookkeeper_tx.cli.bookie.rebuild_index import rebuild_index
+from bookkeeper_tx.cli.bookie.regenerate_index import regenerate_index
+from bookkeeper_tx.cli.bookie.sanity import sanity
 from bookkeeper_tx.cli.connect import connected, open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -58,6 +61,9 @@ for command in (
     consistency.consistency,
     cookie.cookie,
     format_directories,
+    rebuild_index,
+    regenerate_index,
+    sanity,
 ):
     bookie.add_command(command)
 

@@ -19,6 +19,19 @@ INDEX_KEY = "indexDirectories"
 def places(command: Callable[..., Any]) -> Any:
     """Add options for the directories of a bookie; the command gets ``places``."""
 
+    @places_if_needed
+    @functools.wraps(command)
+    def with_places(*args: Any, places: Places | None, **others: Any) -> Any:
+        if places is None:
+            raise click.UsageError("say where the files are: --data DIR, or --config FILE (or BKTX_BOOKIE_CONFIG)")
+        return command(*args, places=places, **others)
+
+    return with_places
+
+
+def places_if_needed(command: Callable[..., Any]) -> Any:
+    """Add these options for a command that can do without; it gets None as ``places`` then."""
+
     @_directory_option("--data", "in_ledgers", "Directory of the bookie, as its own --data says.")
     @_directory_option("--journal-dir", "in_journals", "Directory of its journal, if it is another.")
     @_directory_option("--index-dir", "in_indexes", "Directory of its index files, if it is another.")
@@ -49,8 +62,8 @@ def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]
     return click.option(option, name, multiple=True, metavar="DIR", help=f"{text}  May be given more than once.")
 
 
-def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places:
-    """Return the directories; what is given on the command line wins over the file."""
+def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places | None:
+    """Return the directories, None if none is given; what is given on the command line wins over the file."""
     if config is not None:
         settings = read_properties(config)
         data = data or _directories(settings.get(LEDGER_KEY))
@@ -59,7 +72,7 @@ def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], c
         if not data:
             raise InvalidConfig(f"{config}: there is no {LEDGER_KEY} in it: give --data DIR")
     if not data:
-        raise click.UsageError("say where the files are: --data DIR, or --config FILE (or BKTX_BOOKIE_CONFIG)")
+        return None
     ledger = tuple(map(os.path.abspath, data))
     return Places(tuple(map(os.path.abspath, journal)) or ledger, ledger, tuple(map(os.path.abspath, index)))
 

@@ -1,0 +1,203 @@
+"""Making index files anew from entry logs, where indexes were lost or damaged.
+
+1. All entry logs are read; the places of entries go to new files beside the index files.
+2. What entry logs do not say comes from the old index if its header can be read: the ledger's key, fence and explicit
+   last add confirmed.  Else the caller must know the key; the ledger is fenced then, as nobody knows whether it was.
+3. Places in the old index that were not found, behind damage in a log, stay if the entry is there.
+4. The new file is synced, and takes the name of the old one.  A crash leaves each index old or new.
+
+Entries that are in the journal only stay there: the next start replays them.
+"""
+
+import contextlib
+import os
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from attrs import define, frozen
+
+from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs, list_logs, read_header
+from bookkeeper_tx.bookie.offline.index_files import IndexFiles
+from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
+from bookkeeper_tx.bookie.offline.log_locations import LocatedRun, located_runs
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.offline.stored_entries import Stored, entries_at, locations_of
+from bookkeeper_tx.bookie.storage.entry_location import location
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations, unpack_page
+from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.disk import ledger_index as spec
+from protocol_specs.disk.entry_log import NO_LOCATION
+
+Report = Callable[[str], None]
+
+
+@define
+class Found:
+    """What a scan found of one ledger."""
+
+    entries: int = 0
+    """Entries in the logs; one that is in two logs counts twice."""
+    directory: int = 0
+    """Which index directory its file is in."""
+    header: IndexHeader | None = None
+    """The header of the old index, if it can be read."""
+
+
+@frozen
+class Rebuilt:
+    """One ledger after the rebuild."""
+
+    ledger_id: int
+    entries: int
+    """Entries that were found in the logs."""
+    kept: int
+    """Entries that the old index alone knew, and that are there."""
+    fenced: bool
+
+
+class IndexRebuild:
+    """One rebuild.  Calls block.
+
+    ``wanted`` are the ledgers whose index is made; None: all that have entries in the logs, or an index.
+    """
+
+    def __init__(
+        self, disk: Disk, places: Places, wanted: Collection[int] | None = None, dry_run: bool = False
+    ) -> None:
+        self._disk = disk
+        self._places = places
+        self._wanted = None if wanted is None else frozenset(wanted)
+        self._dry_run = dry_run
+        self._index_files = IndexFiles(disk, places.index_currents)
+        self._spools = [IndexSpool(disk, each) for each in self._index_files.directories]
+        self.found: dict[int, Found] = {}
+        self.logs = 0
+        self.entries = 0
+        self.problems = 0
+
+    def scan(self, report: Report, advance: Callable[[], None] = lambda: None) -> None:
+        """Read the logs and the headers of old indexes; ``report`` is called with a line for each problem."""
+        for ledger_id in self._index_files.ledger_ids() if self._wanted is None else self._wanted:
+            if self._index_files.find(ledger_id) is not None:
+                self._ledger(ledger_id, report)
+        for log in list_logs(self._disk, self._places.ledger_currents):
+            with contextlib.closing(self._disk.open(log.path)) as file:
+                if not file.size():
+                    continue  # Java makes the next log ahead of time
+                self.logs += 1
+                try:
+                    header = read_header(file)
+                except StorageFailed as error:
+                    self._problem(report, str(error))
+                    continue
+                for run in located_runs(file, log, header):
+                    if isinstance(run, LocatedRun):
+                        self._take(run, report)
+                    else:
+                        self._problem(report, f"{log.path}: {run}")
+                    advance()
+        for spool in self._spools:
+            spool.write()
+
+    def without_key(self) -> list[int]:
+        """Return the ledgers whose key must be given to :meth:`finish`, ascending."""
+        return sorted(ledger_id for ledger_id, found in self.found.items() if found.header is None)
+
+    def finish(self, keys: Mapping[int, bytes], advance: Callable[[], None] = lambda: None) -> Iterator[Rebuilt]:
+        """Put the new files in the place of the old ones, and give what each ledger has.
+
+        A ledger whose key is neither in its old index nor in ``keys`` is left as it is.
+        """
+        with contextlib.closing(EntryLogs(self._disk, self._places.ledger_currents)) as logs:
+            for ledger_id, found in sorted(self.found.items()):
+                key = keys.get(ledger_id)
+                header = found.header or (None if key is None else IndexHeader(key, fenced=True))
+                if header is not None:
+                    yield self._finish(ledger_id, found, header, logs)
+                    advance()
+
+    def close(self) -> None:
+        """Close the files, and remove new ones that have not become index files."""
+        for spool in self._spools:
+            spool.discard()
+        self._index_files.close()
+
+    def _ledger(self, ledger_id: int, report: Report) -> Found:
+        """Return what is known of a ledger, after a first look at its old index."""
+        found = self.found.get(ledger_id)
+        if found is None:
+            found = self.found[ledger_id] = Found()
+            indexes = self._index_files.find(ledger_id)
+            if indexes is not None:
+                found.directory = self._index_files.directories.index(indexes)
+                try:
+                    found.header = indexes.read_header(ledger_id)
+                except StorageFailed as error:
+                    self._problem(report, str(error))
+        return found
+
+    def _take(self, run: LocatedRun, report: Report) -> None:
+        if self._wanted is not None and run.ledger_id not in self._wanted:
+            return
+        found = self._ledger(run.ledger_id, report)
+        found.entries += len(run.locations)
+        self.entries += len(run.locations)
+        if not self._dry_run:
+            self._spools[found.directory].add(run)
+
+    def _problem(self, report: Report, text: str) -> None:
+        self.problems += 1
+        report(text)
+
+    def _finish(self, ledger_id: int, found: Found, header: IndexHeader, logs: EntryLogs) -> Rebuilt:
+        indexes, spool = self._index_files.directories[found.directory], self._spools[found.directory]
+        if self._dry_run:
+            return Rebuilt(ledger_id, found.entries, 0, header.fenced)
+        path = indexes.path(ledger_id)
+        with contextlib.closing(spool.open(ledger_id)) as file:
+            kept = self._keep(file, indexes, ledger_id, logs) if self._disk.exists(path) else 0
+            file.write(header.pack(), 0)
+            pages = -(-(file.size() - spec.HEADER_SIZE) // spec.PAGE_SIZE)
+            file.truncate(spec.HEADER_SIZE + pages * spec.PAGE_SIZE)
+            file.sync()
+        self._disk.rename(spool.path(ledger_id), path)
+        spool.taken(ledger_id)
+        indexes.replaced(ledger_id)
+        self._sync_above(path, indexes.directory)
+        return Rebuilt(ledger_id, found.entries, kept, header.fenced)
+
+    def _keep(self, file: File, indexes: LedgerIndexes, ledger_id: int, logs: EntryLogs) -> int:
+        """Copy the places of entries that only the old index has, and that are right; return how many there are."""
+        kept = 0
+        with contextlib.suppress(StorageFailed):  # what could be read is copied
+            for first_id, page in locations_of(indexes, ledger_id):
+                new = unpack_page(file.read(len(page) * spec.LOCATION_SIZE, _offset_of(first_id)))
+                for slot, each in enumerate(new):
+                    if each != NO_LOCATION:
+                        page[slot] = NO_LOCATION
+                for stored in entries_at(logs, ledger_id, first_id, page):
+                    if isinstance(stored, Stored):
+                        kept += stored.run.count
+                        file.write(_locations_in(stored), _offset_of(stored.run.first_entry_id))
+        return kept
+
+    def _sync_above(self, path: str, top: str) -> None:
+        """Make the names above a file durable, up to those in ``top``."""
+        directory = os.path.dirname(path)
+        self._disk.sync_directory(directory)
+        while directory != top:
+            directory = os.path.dirname(directory)
+            self._disk.sync_directory(directory)
+
+
+def _offset_of(entry_id: int) -> int:
+    """Return where in an index file the location of an entry is."""
+    return spec.HEADER_SIZE + entry_id * spec.LOCATION_SIZE
+
+
+def _locations_in(stored: Stored) -> bytes:
+    """Return the locations of entries that are back to back, as an index file has them."""
+    offsets = stored.run.offsets
+    base = location(stored.log_id, stored.offset - offsets[0])
+    return pack_locations(array("Q", map(base.__add__, offsets[:-1])))

@@ -1,0 +1,113 @@
+"""What ``bktx bookie rebuild-index`` and ``regenerate-index`` have in common."""
+
+import json
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from typing import Any
+
+import click
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.cli.bookie.progress import progress
+from bookkeeper_tx.cli.connect import open_store
+from bookkeeper_tx.cli.run import run
+from bookkeeper_tx.entry.digest import master_key
+from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.metadata.interfaces import MetadataStore
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.ledger_id import split
+
+
+def rebuild(
+    places: Places,
+    wanted: Collection[int] | None,
+    dry_run: bool,
+    metadata_uri: str | None,
+    password: bytes | None,
+    as_json: bool,
+) -> None:
+    """Make the indexes of ``wanted`` ledgers, None for all, and show what was done.  Exits with 1 if not all is well.
+
+    ``password`` is that of ledgers whose key is not known otherwise.
+    """
+    disk = Disk()
+    with places.held(disk, writing=not dry_run):
+        places.require_index_files(disk)
+        with closing(IndexRebuild(disk, places, wanted, dry_run)) as work:
+            with progress(lambda: f"{work.logs:,} logs, {work.entries:,} entries") as advance:
+                work.scan(lambda text: click.echo(f"problem: {text}", err=True), advance)
+            keys, gone = _keys(work.without_key(), metadata_uri, password)
+            done = 0
+            with progress(lambda: f"{done:,} of {len(work.found):,} ledgers") as advance:
+                for each in work.finish(keys, advance):
+                    done += 1
+                    if as_json or wanted is not None:
+                        click.echo(json.dumps(_values(each)) if as_json else _text(each))
+            left = [each for each in work.without_key() if each not in keys]
+            for ledger_id in left:
+                _show_left(ledger_id, work.found[ledger_id].entries, gone, metadata_uri)
+    missing = [] if wanted is None else [each for each in wanted if each not in work.found]
+    for ledger_id in missing:
+        click.echo(f"problem: ledger {ledger_name(ledger_id)} has no index and no entry here", err=True)
+    verb = "would be made anew" if dry_run else "were made anew"
+    click.echo(f"the indexes of {done:,} ledgers {verb}, from {work.entries:,} entries in {work.logs:,} logs", err=True)
+    if work.problems or missing or any(each not in gone for each in left):
+        raise click.exceptions.Exit(1)
+
+
+def _keys(
+    ledger_ids: list[int], metadata_uri: str | None, password: bytes | None
+) -> tuple[Mapping[int, bytes], Collection[int]]:
+    """Return the master keys of ledgers, and which of them the metadata store does not know any more."""
+    if password is not None:
+        return dict.fromkeys(ledger_ids, master_key(password)), ()
+    if metadata_uri is None or not ledger_ids:
+        return {}, ()
+    keys: dict[int, bytes] = {}
+    gone: set[int] = set()
+
+    async def operation(reactor: Any) -> None:
+        async with open_store(reactor, metadata_uri) as store:
+            for ledger_id in ledger_ids:
+                await _ask(store, ledger_id, keys, gone)
+
+    run(operation)
+    return keys, gone
+
+
+async def _ask(store: MetadataStore, ledger_id: int, keys: dict[int, bytes], gone: set[int]) -> None:
+    try:
+        found = (await store.read_ledger(ledger_id)).metadata
+    except NoSuchLedger:
+        gone.add(ledger_id)
+        return
+    if found.password is not None:
+        keys[ledger_id] = master_key(found.password)
+
+
+def _show_left(ledger_id: int, entries: int, gone: Collection[int], metadata_uri: str | None) -> None:
+    name = f"ledger {ledger_name(ledger_id)}"
+    if ledger_id in gone:
+        click.echo(f"{name}: left out, for it is deleted; {entries:,} entries are garbage", err=True)
+        return
+    why = "give --metadata URI" if metadata_uri is None else "its metadata has no password"
+    click.echo(f"problem: {name}: its {entries:,} entries have no index, for its key is not known: {why}", err=True)
+
+
+def _values(each: Rebuilt) -> dict[str, object]:
+    scope_id, ledger_id = split(each.ledger_id)
+    return {
+        "scope_id": scope_id,
+        "ledger_id": ledger_id,
+        "entries_found": each.entries,
+        "entries_kept": each.kept,
+        "fenced": each.fenced,
+    }
+
+
+def _text(each: Rebuilt) -> str:
+    kept = f", {each.kept:,} that the old index alone knew" if each.kept else ""
+    fenced = ", fenced" if each.fenced else ""
+    return f"ledger {ledger_name(each.ledger_id)}: {each.entries:,} entries in the logs{kept}{fenced}"

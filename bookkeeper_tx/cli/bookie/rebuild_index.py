@@ -1,0 +1,27 @@
+"""``bktx bookie rebuild-index``: all indexes of a bookie, made anew from its entry logs."""
+
+import click
+
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.cli import options
+from bookkeeper_tx.cli.bookie import places as where
+from bookkeeper_tx.cli.bookie.index_rebuild import rebuild
+
+
+@click.command("rebuild-index")
+@where.places
+@options.metadata_if_needed
+@click.option("--dry-run", is_flag=True, help="Read everything, say what would be done, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a ledger.")
+def rebuild_index(places: Places, metadata_uri: str | None, dry_run: bool, as_json: bool) -> None:
+    """Make the index files of all ledgers anew from the entry logs.  WRITES index files.
+
+    Use it when index files are lost or damaged.  Key, fence and explicit last add confirmed of a ledger come from its
+    old index.  Where that cannot be read the key comes from the metadata store, and the ledger is fenced here; ledgers
+    that the store does not know are left out, since they are deleted.  Entries behind damage in a log keep their place.
+    Entries in the journal are not touched: the next start brings them in.
+
+    \b
+    bktx bookie rebuild-index --data /var/lib/bk/1 --metadata sqlite:///tmp/cluster.db
+    """
+    rebuild(places, None, dry_run, metadata_uri, None, as_json)

@@ -1,0 +1,189 @@
+"""Index files made anew from entry logs: whatever is lost, what can be found is found, and nothing is made up."""
+
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline import index_rebuild
+from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
+from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.model import LedgerId
+from tests.bookie.golden_directory import FENCED, LEDGERS, WITH_EXPLICIT_LAC, build, files_of
+from tests.bookie.offline.test_stored_entries import found as entries_of
+from tests.bookie.offline.test_stored_entries import write_index, write_log
+from tests.spark.entrylog.entry_logs import record
+
+SCOPED = LedgerId(3, 7)
+KEY = b"k" * 20
+
+
+def rebuild(
+    *directories: Path,
+    wanted: Collection[int] | None = None,
+    keys: Mapping[int, bytes] | None = None,
+    dry_run: bool = False,
+) -> tuple[list[Rebuilt], list[str]]:
+    """Return what was rebuilt, and the problems."""
+    problems: list[str] = []
+    places = Places((), tuple(map(str, directories)))
+    with closing(IndexRebuild(Disk(), places, wanted, dry_run)) as work:
+        work.scan(problems.append)
+        return list(work.finish(keys or {})), problems
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    (tmp_path / "current").mkdir()
+    build(str(tmp_path / "current"))
+    return tmp_path
+
+
+def header_of(directory: Path, ledger_id: int) -> IndexHeader | None:
+    return LedgerIndexes(Disk(), str(directory / "current"), 1).read_header(ledger_id)
+
+
+def test_good_indexes_are_made_the_same_again(golden: Path) -> None:
+    before = files_of(str(golden))
+    done, problems = rebuild(golden)
+    assert [(each.ledger_id, each.entries, each.kept) for each in done] == [(each, 8, 0) for each in LEDGERS]
+    assert problems == []
+    assert files_of(str(golden)) == before
+
+
+def test_indexes_that_are_lost_are_made_with_the_key_and_fenced(golden: Path) -> None:
+    before = files_of(str(golden))
+    for path in golden.rglob("*.idx"):
+        path.unlink()
+    done, _ = rebuild(golden, keys=dict.fromkeys(LEDGERS, KEY))
+    assert [each.fenced for each in done] == [True] * 3
+    for ledger_id in LEDGERS:
+        assert header_of(golden, ledger_id) == IndexHeader(KEY, fenced=True)
+        assert entries_of(ledger_id, golden / "current") == list(range(8))
+    after = files_of(str(golden))
+    assert after.keys() == before.keys()
+    assert all(after[name][1024:] == data[1024:] for name, data in before.items())
+
+
+def test_a_ledger_without_a_key_is_left_alone(golden: Path) -> None:
+    before = files_of(str(golden))
+    (golden / "current" / "0" / "5" / "5.idx").write_bytes(b"JUNK" * 500)
+    done, problems = rebuild(golden)
+    assert [each.ledger_id for each in done] == [0, WITH_EXPLICIT_LAC]
+    assert any("no valid header" in each for each in problems)
+    assert files_of(str(golden)) == {**before, "current/0/5/5.idx": b"JUNK" * 500}
+
+
+def test_fence_and_explicit_lac_stay_when_only_locations_are_wrong(golden: Path) -> None:
+    before = files_of(str(golden))
+    for path in golden.rglob("*.idx"):
+        path.write_bytes(path.read_bytes()[:1024] + b"\xff" * 8192)
+    rebuild(golden)
+    assert files_of(str(golden)) == before
+    assert header_of(golden, WITH_EXPLICIT_LAC).explicit_lac
+
+
+def test_only_the_wanted_ledgers_are_made(golden: Path) -> None:
+    for path in golden.rglob("*.idx"):
+        path.unlink()
+    done, _ = rebuild(golden, wanted=[FENCED], keys=dict.fromkeys(LEDGERS, KEY))
+    assert [each.ledger_id for each in done] == [FENCED]
+    assert [path.name for path in golden.rglob("*.idx")] == ["5.idx"]
+
+
+def test_a_dry_run_writes_nothing(golden: Path) -> None:
+    (golden / "current" / "0" / "5" / "5.idx").unlink()
+    before = files_of(str(golden))
+    done, _ = rebuild(golden, keys=dict.fromkeys(LEDGERS, KEY), dry_run=True)
+    assert [(each.ledger_id, each.entries) for each in done] == [(each, 8) for each in LEDGERS]
+    assert files_of(str(golden)) == before
+
+
+def test_entries_behind_damage_keep_the_place_that_the_old_index_knew(golden: Path) -> None:
+    before = files_of(str(golden))
+    log = golden / "current" / "0.log"
+    data = bytearray(log.read_bytes())
+    data[1600] ^= 0xFF  # inside entry 1 of ledger 5: its content is not looked at
+    data[1562] = 0xFF  # its length word: nothing behind it is found by the walk
+    log.write_bytes(data)
+    done, problems = rebuild(golden)
+    kept = {each.ledger_id: (each.entries, each.kept) for each in done}
+    assert kept == {0: (8, 0), 5: (1, 6), WITH_EXPLICIT_LAC: (8, 0)}
+    assert "offset 1562: a record cannot have" in problems[0]
+    assert entries_of(5, golden / "current") == [0, 2, 3, 4, 5, 6, 7]
+    unchanged = {name for name, old in before.items() if files_of(str(golden))[name] == old}
+    assert unchanged == before.keys() - {"current/0.log", "current/0/5/5.idx"}
+
+
+def test_wrong_places_of_the_old_index_go(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    places = write_log(current, "0.log", [record(5, each, b"x") for each in range(3)])
+    write_index(current, 5, {0: places[1], 9: places[2]})
+    rebuild(tmp_path)
+    assert entries_of(5, current) == [0, 1, 2]
+
+
+def test_of_two_copies_that_of_the_later_log_counts(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    write_log(current, "f.log", [record(5, each, b"old") for each in range(3)])
+    places = write_log(current, "10.log", [record(5, each, b"new") for each in range(2)])
+    rebuild(tmp_path, keys={5: KEY})
+    page = LedgerIndexes(Disk(), str(current), 1).read_page(5, 0)
+    assert list(page[:2]) == places[:2]
+    assert entries_of(5, current) == [0, 1, 2]
+
+
+def test_several_directories_and_scopes(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    for each in (a, b):
+        (each / "current").mkdir(parents=True)
+    write_log(a / "current", "0.log", [record(5, 0, b"x")])
+    write_log(b / "current", "1.log", [record(5, 1, b"x")])
+    write_log(b / "current", "2.log128", [record(SCOPED, each, b"x") for each in range(2)], scoped=True)
+    write_index(b / "current", 5, {})
+    done, _ = rebuild(a, b, keys={SCOPED: KEY})
+    assert [each.ledger_id for each in done] == [5, SCOPED]
+    assert entries_of(5, a / "current", b / "current") == [0, 1]
+    assert entries_of(SCOPED, a / "current", b / "current") == [0, 1]
+    assert [path.name for path in (a / "current").rglob("*.idx")] == ["00000003.idx"]
+
+
+def test_a_failure_leaves_old_indexes_and_no_new_files(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files_of(str(golden))
+
+    def rename(self: Disk, path: str, new_path: str) -> None:
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(Disk, "rename", rename)
+    with pytest.raises(OSError, match="No space"):
+        rebuild(golden)
+    assert files_of(str(golden)) == before
+
+
+ENTRIES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3000)), max_size=60)
+
+
+@settings(max_examples=40, deadline=None)
+@given(logs=st.lists(ENTRIES, max_size=4), held=st.sampled_from([1, 1000, 1 << 20]))
+def test_all_entries_are_found_with_any_memory(
+    tmp_path_factory: pytest.TempPathFactory, logs: list[list[tuple[int, int]]], held: int
+) -> None:
+    directory = tmp_path_factory.mktemp("bookie")
+    current = directory / "current"
+    current.mkdir()
+    for log_id, entries in enumerate(logs):
+        write_log(current, f"{log_id:x}.log", [record(*each, b"x" * (each[1] % 7)) for each in entries])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_rebuild, "IndexSpool", lambda disk, indexes: IndexSpool(disk, indexes, held))
+        _, problems = rebuild(directory, keys=dict.fromkeys(range(4), KEY))
+    assert problems == []
+    for ledger_id in range(4):
+        expected = sorted({entry for entries in logs for owner, entry in entries if owner == ledger_id})
+        if expected:
+            assert entries_of(ledger_id, current) == expected

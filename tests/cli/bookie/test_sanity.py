@@ -1,0 +1,97 @@
+"""The steps of ``bktx bookie sanity``, with a client that is none."""
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import define, field, frozen
+from twisted.internet.defer import Deferred, fail, succeed
+
+from bookkeeper_tx.cli.bookie.sanity import OneBookieStore, try_bookie
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, NotEnoughBookies, StorageFailed
+from tests.cli.bookie.bookie_files import run
+
+
+@frozen
+class Entry:
+    payload: bytes
+
+
+@define
+class Client:
+    """A client whose one bookie loses or changes entries."""
+
+    given: Sequence[bytes] | None = None
+    create_error: Exception | None = None
+    read_error: Exception | None = None
+    ledger_id: int = 7
+    stored: list[bytes] = field(factory=list)
+    deleted: list[int] = field(factory=list)
+
+    def create_ledger(self, *sizes, password):
+        return fail(self.create_error) if self.create_error else succeed(self)
+
+    def append_many(self, payloads):
+        self.stored += payloads
+        return succeed(range(len(payloads)))
+
+    def close(self):
+        return succeed(None)
+
+    def open_ledger(self, ledger_id, password):
+        return succeed(self)
+
+    def read(self, first, last):
+        if self.read_error:
+            return fail(self.read_error)
+        return succeed([Entry(each) for each in (self.stored if self.given is None else self.given)][first : last + 1])
+
+    def delete_ledger(self, ledger_id):
+        self.deleted.append(ledger_id)
+        return succeed(None)
+
+
+def tried(result_of, client):
+    return result_of(Deferred.fromCoroutine(try_bookie(client, "b:1", [b"one", b"two"], iter(range(9)).__next__)))
+
+
+def test_every_step_is_timed_and_the_ledger_is_gone(result_of):
+    client = Client()
+    assert tried(result_of, client) == {"ledger_id": 7, "create_s": 1, "write_s": 1, "read_s": 1, "delete_s": 1}
+    assert client.deleted == [7]
+
+
+@pytest.mark.parametrize(
+    ("client", "error", "text"),
+    [
+        (Client(given=[b"one", b"tow"]), BookKeeperError, "gives other entries"),
+        (Client(read_error=StorageFailed("torn")), StorageFailed, "torn"),
+    ],
+)
+def test_a_failure_is_told_and_the_ledger_is_gone_all_the_same(result_of, client, error, text):
+    with pytest.raises(error, match=text):
+        tried(result_of, client)
+    assert client.deleted == [7]
+
+
+def test_a_bookie_that_is_not_registered(result_of):
+    client = Client(create_error=NotEnoughBookies("1 bookies are needed"))
+    with pytest.raises(InvalidArgument, match="bookie b:1 is not registered as writable: start it first"):
+        tried(result_of, client)
+    assert client.deleted == []
+
+
+def test_the_store_shows_one_bookie_only(result_of):
+    class Store:
+        ids = frozenset(["b:1", "b:2"])
+        anything = "else"
+
+        def writable_bookies(self):
+            return succeed(self.ids)
+
+    assert result_of(OneBookieStore(Store(), "b:2").writable_bookies()) == {"b:2"}
+    assert result_of(OneBookieStore(Store(), "b:3").writable_bookies()) == frozenset()
+    assert OneBookieStore(Store(), "b:3").anything == "else"
+
+
+def test_it_must_be_said_which_bookie():
+    assert "--bookie-id ID" in run("sanity", "--metadata", "sqlite:////nowhere").stderr
