@@ -1,0 +1,51 @@
+"""Java's shell on the files of a bookie, as an operator runs ``bookkeeper shell``."""
+
+import subprocess
+from pathlib import Path
+
+from compat_tests.targets.jars import class_path
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm
+
+_LOG4J_2 = """status=warn
+appender.console.type=Console
+appender.console.name=console
+appender.console.target=SYSTEM_OUT
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%c{1} - %m %X%n
+rootLogger.level=info
+rootLogger.appenderRef.console.ref=console
+"""
+"""Newer releases put what they have to say into the log, and its values into the context (``%X``)."""
+
+TIMEOUT_S = 120
+
+
+class JavaShell:
+    """Runs commands with a configuration for ``release``."""
+
+    def __init__(self, release: str, work_dir: Path, configuration: dict[str, object]) -> None:
+        self._release = release
+        self._work_dir = work_dir
+        work_dir.mkdir()
+        (work_dir / "log4j2.properties").write_text(_LOG4J_2, encoding="utf-8")
+        text = "".join(f"{key}={value}\n" for key, value in configuration.items())
+        (work_dir / "bk_server.conf").write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: object, exit_code: int | None = 0) -> str:
+        """Return what a command says on standard output, the log among it; None takes any exit code."""
+        command = [
+            str(find_jvm().java),
+            "-Xmx256m",
+            *SMALL_JVM,
+            *OPENED_PACKAGES,
+            f"-Dlog4j2.configurationFile={self._work_dir / 'log4j2.properties'}",
+            "-cp",
+            ":".join(map(str, class_path(self._release))),
+            "org.apache.bookkeeper.bookie.BookieShell",
+            "-conf",
+            str(self._work_dir / "bk_server.conf"),
+            *map(str, arguments),
+        ]
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, text=True, cwd=self._work_dir)
+        assert exit_code in (None, done.returncode), (arguments, done.stdout, done.stderr)
+        return done.stdout
