@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bookkeeper_tx.bookie.cookie import Cookie
-from bookkeeper_tx.bookie.directories import Directories, DirectoryLost
+from bookkeeper_tx.bookie.directories import Directories, DirectoryInUse, DirectoryLost, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.errors import RefusedToStart
 from tests.bookie.crashing_disk import CrashingDisk
@@ -166,3 +166,41 @@ def test_directories_of_a_killed_start_are_made_durable(tmp_path: Path, monkeypa
     monkeypatch.setattr(Disk, "sync_directory", lambda disk, path: synced.append(path))
     opened(tmp_path / "data").close()
     assert synced == [str(tmp_path / "data")]
+
+
+def in_use(directory: Path, writing: bool) -> str:
+    with pytest.raises(DirectoryInUse) as caught, unused(Disk(), [str(directory)], writing):
+        pass
+    return str(caught.value)
+
+
+def test_a_command_does_not_work_on_the_files_of_a_running_bookie(tmp_path: Path) -> None:
+    running = opened(tmp_path / "j", tmp_path / "l")
+    for each in ("j", "l"):
+        assert f"running on {tmp_path / each}: stop it first" in in_use(tmp_path / each, writing=True)
+        assert "stop it first" in in_use(tmp_path / each, writing=False)
+    running.close()
+    with unused(Disk(), [str(tmp_path / "j"), str(tmp_path / "l")], writing=True):
+        pass
+
+
+@pytest.mark.parametrize("writing", [False, True])
+def test_a_bookie_does_not_start_while_a_command_works_on_its_files(tmp_path: Path, writing: bool) -> None:
+    opened(tmp_path).close()
+    with unused(Disk(), [str(tmp_path)], writing):
+        assert "a command on its files, is already running" in refusal(tmp_path)
+    opened(tmp_path).close()
+
+
+def test_commands_that_read_are_there_together_and_one_that_writes_is_alone(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with unused(Disk(), [str(tmp_path)]), unused(Disk(), [str(tmp_path), str(tmp_path)]):
+        assert "another command" in in_use(tmp_path, writing=True)
+    with unused(Disk(), [str(tmp_path)], writing=True):
+        assert "a command that changes its files" in in_use(tmp_path, writing=False)
+
+
+def test_a_command_that_reads_leaves_nothing_behind(tmp_path: Path) -> None:
+    with unused(Disk(), [str(tmp_path)]):
+        pass
+    assert list(tmp_path.iterdir()) == []

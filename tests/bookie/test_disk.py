@@ -139,3 +139,13 @@ def test_files_are_for_the_user_of_the_bookie_only(tmp_path: Path) -> None:
     disk.lock(str(tmp_path / "lock")).close()
     disk.replace(str(tmp_path / "replaced"), b"data")
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_shared_lock_is_shared(disk: Disk, tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    held = [disk.lock(path, shared=True), disk.lock(path, existing=True, shared=True)]
+    with pytest.raises(BlockingIOError):
+        disk.lock(path)
+    for each in held:
+        each.close()
+    disk.lock(path).close()

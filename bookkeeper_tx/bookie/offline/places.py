@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 from attrs import frozen
 
-from bookkeeper_tx.bookie.directories import ROCKSDB_NAMES, unused
+from bookkeeper_tx.bookie.directories import ROCKSDB_NAMES, DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.writing_process import writing_process
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 
@@ -45,7 +46,8 @@ class Places:
     def held(self, disk: Disk, writing: bool = False) -> Iterator[None]:
         """Keep a bookie from running there during the block.
 
-        Raises DirectoryInUse, and InvalidArgument for a directory that is not a bookie's.
+        Raises DirectoryInUse, also if a Java bookie is there, and InvalidArgument for a directory that is not a
+        bookie's.
         """
         for directory in self.every:
             if not disk.exists(os.path.join(directory, CURRENT)):
@@ -54,6 +56,9 @@ class Places:
                     "bookie's configuration does"
                 )
         with unused(disk, self.every, writing):
+            found = writing_process([os.path.join(directory, CURRENT) for directory in self.every])
+            if found is not None:
+                raise DirectoryInUse(f"process {found.pid} writes {found.path}: stop that bookie first")
             yield
 
     def require_index_files(self, disk: Disk) -> None:

@@ -240,3 +240,6 @@ def test_both_find_a_java_bookie_sane(
     JavaShell(java_release, tmp_path / "shell", java.configuration()).run("bookiesanity", "-e", 5)
     done = bktx("bookie", "sanity", "--data", str(tmp_path / "data"), "--json", BKTX_METADATA=cluster.uri)
     assert json.loads(done.stdout)["bookie_id"] == java.bookie_id
+    # It takes no lock, but is known by the files that it writes.
+    error = run_here("consistency", "--data", tmp_path / "data", "--journal-dir", tmp_path / "journal").exception
+    assert f"process {java.process.pid} writes {tmp_path}" in str(error)
