@@ -1,21 +1,18 @@
 """The entry logs of a bookie, in whichever ledger directory each lies."""
 
 import os
-from array import array
+from typing import Final
 
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
-from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import log_name
-from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.entry.entry_log_scan import Header, parse_header
-from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
-from bookkeeper_tx.model import ledger_name
 from protocol_specs.disk import entry_log as spec
-from protocol_specs.ledger_id import SCOPED_MIN
+
+OPEN_FILES_MAX: Final = 64
 
 SUFFIXES = (spec.LOG_SUFFIX, spec.SCOPED_LOG_SUFFIX)
 
@@ -60,24 +57,24 @@ def read_header(file: File) -> Header:
 
 
 class EntryLogs:
-    """Reads entries where the index says that they are.  Calls block."""
+    """Reads entry logs by their ids.  Calls block."""
 
     def __init__(self, disk: Disk, ledger_currents: list[str]) -> None:
-        self._readers = {current: EntryReader(disk, current, CheckedPieces()) for current in ledger_currents}
-        self._places = {(log.log_id, log.scoped): os.path.dirname(log.path) for log in list_logs(disk, ledger_currents)}
+        self._files = OpenFiles(disk, OPEN_FILES_MAX)
+        self._paths = {(log.log_id, log.scoped): log.path for log in list_logs(disk, ledger_currents)}
 
-    def read_run(self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int) -> EntryRun:
-        """Return entries that are back to back, as :meth:`EntryReader.read_run` does.  Raises StorageFailed."""
-        log_id, offset = split_location(locations[0])
-        scoped = ledger_id >= SCOPED_MIN
-        current = self._places.get((log_id, scoped))
-        if current is None:
-            entry = f"entry {first_entry_id} of ledger {ledger_name(ledger_id)}"
-            name = log_name(log_id, scoped)
-            raise StorageFailed(f"{entry} should be at offset {offset} of entry log {name}, which is not there")
-        return self._readers[current].read_run(ledger_id, first_entry_id, locations, size)
+    def path(self, log_id: int, scoped: bool) -> str | None:
+        """Return the path of a log, None if there is none with this id."""
+        return self._paths.get((log_id, scoped))
+
+    def read(self, path: str, offset: int, size: int) -> bytes:
+        """Return ``size`` bytes of a log, fewer only at its end.  Raises StorageFailed."""
+        try:
+            with self._files.borrow(path) as file:
+                return file.read(size, offset)
+        except OSError as error:
+            raise StorageFailed(f"cannot read entry log {path}: {error}") from error
 
     def close(self) -> None:
         """Close the files."""
-        for reader in self._readers.values():
-            reader.close()
+        self._files.close()

@@ -12,7 +12,9 @@ Entries that are in the journal only stay there: the next start replays them.
 import contextlib
 import os
 from array import array
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
 
 from attrs import define, frozen
 
@@ -28,6 +30,9 @@ from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import ledger_index as spec
 from protocol_specs.disk.entry_log import NO_LOCATION
+
+SLICE_COUNT: Final = 1024
+"""Ledgers whose new files are synced together."""
 
 Report = Callable[[str], None]
 
@@ -109,13 +114,18 @@ class IndexRebuild:
 
         A ledger whose key is neither in its old index nor in ``keys`` is left as it is.
         """
+        headers = ((ledger_id, self._header(ledger_id, keys)) for ledger_id in sorted(self.found))
+        known = ((ledger_id, header) for ledger_id, header in headers if header is not None)
         with contextlib.closing(EntryLogs(self._disk, self._places.ledger_currents)) as logs:
-            for ledger_id, found in sorted(self.found.items()):
-                key = keys.get(ledger_id)
-                header = found.header or (None if key is None else IndexHeader(key, fenced=True))
-                if header is not None:
-                    yield self._finish(ledger_id, found, header, logs)
-                    advance()
+            while some := list(islice(known, SLICE_COUNT)):
+                for number, indexes in enumerate(self._index_files.directories):
+                    here = [each for each in some if self.found[each[0]].directory == number]
+                    yield from self._finish(here, indexes, self._spools[number], logs, advance)
+
+    def _header(self, ledger_id: int, keys: Mapping[int, bytes]) -> IndexHeader | None:
+        """Return the header that the index of a ledger gets; None if its key is not known."""
+        header, key = self.found[ledger_id].header, keys.get(ledger_id)
+        return header or (None if key is None else IndexHeader(key, fenced=True))
 
     def close(self) -> None:
         """Close the files, and remove new ones that have not become index files."""
@@ -150,22 +160,46 @@ class IndexRebuild:
         self.problems += 1
         report(text)
 
-    def _finish(self, ledger_id: int, found: Found, header: IndexHeader, logs: EntryLogs) -> Rebuilt:
-        indexes, spool = self._index_files.directories[found.directory], self._spools[found.directory]
+    def _finish(
+        self,
+        ledgers: Sequence[tuple[int, IndexHeader]],
+        indexes: LedgerIndexes,
+        spool: IndexSpool,
+        logs: EntryLogs,
+        advance: Callable[[], None],
+    ) -> list[Rebuilt]:
+        """Complete the new files of some ledgers, sync them together, and let them take the names of the old ones."""
+        done: list[Rebuilt] = []
         if self._dry_run:
-            return Rebuilt(ledger_id, found.entries, 0, header.fenced)
-        path = indexes.path(ledger_id)
-        with contextlib.closing(spool.open(ledger_id)) as file:
-            kept = self._keep(file, indexes, ledger_id, logs) if self._disk.exists(path) else 0
-            file.write(header.pack(), 0)
-            pages = -(-(file.size() - spec.HEADER_SIZE) // spec.PAGE_SIZE)
-            file.truncate(spec.HEADER_SIZE + pages * spec.PAGE_SIZE)
-            file.sync()
-        self._disk.rename(spool.path(ledger_id), path)
-        spool.taken(ledger_id)
-        indexes.replaced(ledger_id)
-        self._sync_above(path, indexes.directory)
-        return Rebuilt(ledger_id, found.entries, kept, header.fenced)
+            return [Rebuilt(each, self.found[each].entries, 0, header.fenced) for each, header in ledgers]
+        with contextlib.closing(self._disk.sync_group(indexes.directory)) as group:
+            for ledger_id, header in ledgers:
+                file = spool.open(ledger_id)
+                try:
+                    kept = self._complete(file, indexes, ledger_id, header, logs)
+                except BaseException:
+                    file.close()
+                    raise
+                group.add(file)
+                done.append(Rebuilt(ledger_id, self.found[ledger_id].entries, kept, header.fenced))
+                advance()
+            group.sync()
+            for ledger_id, _ in ledgers:
+                self._disk.rename(spool.path(ledger_id), indexes.path(ledger_id))
+                spool.taken(ledger_id)
+                indexes.replaced(ledger_id)
+            group.sync_directories(_directories_above([indexes.path(each) for each, _ in ledgers], indexes.directory))
+        return done
+
+    def _complete(
+        self, file: File, indexes: LedgerIndexes, ledger_id: int, header: IndexHeader, logs: EntryLogs
+    ) -> int:
+        """Add to a new file what it lacks; return how many entries the old index alone knew."""
+        kept = self._keep(file, indexes, ledger_id, logs) if self._disk.exists(indexes.path(ledger_id)) else 0
+        file.write(header.pack(), 0)
+        pages = -(-(file.size() - spec.HEADER_SIZE) // spec.PAGE_SIZE)
+        file.truncate(spec.HEADER_SIZE + pages * spec.PAGE_SIZE)
+        return kept
 
     def _keep(self, file: File, indexes: LedgerIndexes, ledger_id: int, logs: EntryLogs) -> int:
         """Copy the places of entries that only the old index has, and that are right; return how many there are."""
@@ -182,13 +216,17 @@ class IndexRebuild:
                         file.write(_locations_in(stored), _offset_of(stored.run.first_entry_id))
         return kept
 
-    def _sync_above(self, path: str, top: str) -> None:
-        """Make the names above a file durable, up to those in ``top``."""
-        directory = os.path.dirname(path)
-        self._disk.sync_directory(directory)
-        while directory != top:
+
+def _directories_above(paths: Iterable[str], top: str) -> list[str]:
+    """Return the directories in which the names of these files may be new, up to ``top``."""
+    found: set[str] = set()
+    for directory in map(os.path.dirname, paths):
+        while directory not in found:
+            found.add(directory)
+            if directory == top:
+                break
             directory = os.path.dirname(directory)
-            self._disk.sync_directory(directory)
+    return sorted(found)
 
 
 def _offset_of(entry_id: int) -> int:

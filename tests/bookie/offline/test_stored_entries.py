@@ -91,3 +91,35 @@ def test_an_index_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         (each,) = stored_entries(index_files.directories[0], logs, 5)
     assert isinstance(each, BadIndex)
     assert "5.idx" in each.text
+
+
+def test_entries_between_those_of_others_large_ones_and_a_cut_end(tmp_path: Path) -> None:
+    a = tmp_path / "a"
+    sizes = [10, 100, 5000, 70_000, 3]
+    records = [record(ledger_id, each, b"x" * sizes[each]) for each in range(5) for ledger_id in (5, 6)]
+    places = write_log(a, "0.log", records)
+    for ledger_id in (5, 6):
+        write_index(a, ledger_id, dict(enumerate(places[ledger_id - 5 :: 2])))
+        assert found(ledger_id, a) == [0, 1, 2, 3, 4]
+    data = (a / "0.log").read_bytes()
+    (a / "0.log").write_bytes(data[:-1])
+    assert found(5, a) == [0, 1, 2, 3, 4]
+    *entries, fault = found(6, a)
+    assert entries == [0, 1, 2, 3]
+    assert isinstance(fault, Fault)
+    assert fault.entry_id == 4
+
+
+def test_the_bytes_are_those_of_the_log(tmp_path: Path) -> None:
+    a = tmp_path / "a"
+    records = [record(5, each, b"%d" % each * (each * 700)) for each in range(12)]
+    write_index(a, 5, dict(enumerate(write_log(a, "0.log", records))))
+    data = (a / "0.log").read_bytes()
+    with opened(a) as (index_files, logs):
+        for stored in stored_entries(index_files.directories[0], logs, 5):
+            assert isinstance(stored, Stored)
+            run, before = stored.run, stored.run.offsets[0]
+            for entry_id, start, end in zip(range(99), run.offsets, run.offsets[1:], strict=False):
+                at = stored.offset + start - before
+                assert data[at : at + end - start] == records[run.first_entry_id + entry_id]
+                assert run.buffer[start:end] == records[run.first_entry_id + entry_id]
