@@ -237,9 +237,13 @@ def test_both_find_a_java_bookie_sane(
     java_release: str, cluster: Cluster, java_bookie: Callable[..., Any], tmp_path: Path
 ) -> None:
     java = java_bookie(java_release, journal_dir=tmp_path / "journal", ledger_dir=tmp_path / "data")
-    JavaShell(java_release, tmp_path / "shell", java.configuration()).run("bookiesanity", "-e", 5)
+    shell = JavaShell(java_release, tmp_path / "shell", java.configuration())
+    shell.run("bookiesanity", "-e", 5)
     done = bktx("bookie", "sanity", "--data", str(tmp_path / "data"), "--json", BKTX_METADATA=cluster.uri)
     assert json.loads(done.stdout)["bookie_id"] == java.bookie_id
     # It takes no lock, but is known by the files that it writes.
     error = run_here("consistency", "--data", tmp_path / "data", "--journal-dir", tmp_path / "journal").exception
     assert f"process {java.process.pid} writes {tmp_path}" in str(error)
+    refused = bktx("bookie", "cookie", "delete", java.bookie_id, "--yes", BKTX_METADATA=cluster.uri)
+    assert b"is registered: stop it first" in refused.stderr
+    shell.run("cookie_delete", java.bookie_id)
