@@ -21,6 +21,8 @@ class Mark:
     position: LogMark
     file: str | None
     """The path of the marked journal file; None if there is no mark yet."""
+    missing: bool
+    """Whether that file is not there: a bookie does not start then."""
     bytes_behind: int
     """Bytes of journal files behind the mark, the zeros that were written ahead included."""
 
@@ -36,7 +38,8 @@ def marks(disk: Disk, places: Places) -> list[Mark]:
         behind = 0
         with contextlib.suppress(FileNotFoundError):
             behind = bytes_behind(disk, directory, position)
-        found.append(Mark(os.path.dirname(directory), position, file, behind))
+        missing = file is not None and not disk.exists(file)
+        found.append(Mark(os.path.dirname(directory), position, file, missing, behind))
     return found
 
 

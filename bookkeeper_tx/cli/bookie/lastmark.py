@@ -33,6 +33,7 @@ def _as_dictionary(mark: Mark) -> dict[str, object]:
         "journal_directory": mark.journal_directory,
         "journal_id": mark.position.journal_id,
         "file": mark.file,
+        "missing": mark.missing,
         "offset": mark.position.offset,
         "bytes_behind": mark.bytes_behind,
     }
@@ -40,4 +41,5 @@ def _as_dictionary(mark: Mark) -> dict[str, object]:
 
 def _as_text(mark: Mark) -> str:
     where = "the beginning" if mark.file is None else f"offset {mark.position.offset} of {mark.file}"
+    where += ", which is missing" if mark.missing else ""
     return f"{mark.journal_directory}: {where}; {mark.bytes_behind:,} bytes of journal files lie behind it"

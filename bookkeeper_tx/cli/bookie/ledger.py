@@ -16,7 +16,6 @@ from bookkeeper_tx.bookie.offline.marks import behind_marks
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, read_record
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
-from bookkeeper_tx.bookie.storage.entry_log import log_name
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
@@ -66,7 +65,7 @@ def ledger(
 def _found(
     disk: Disk, places: Places, ledger_id: int, first: int, last: int | None, journal: bool
 ) -> Iterator[tuple[str, Record] | str]:
-    """Give file name and record of each entry, or what is wrong."""
+    """Give path and record of each entry, or what is wrong."""
     index_files, logs = IndexFiles(disk, places.index_currents), EntryLogs(disk, places.ledger_currents)
     with closing(index_files), closing(logs):
         indexes = index_files.find(ledger_id)
@@ -74,7 +73,9 @@ def _found(
             if isinstance(found, Fault | BadIndex):
                 yield found.text
             else:
-                yield from _records(found, ledger_id)
+                path = logs.path(found.log_id, ledger_id >= SCOPED_MIN)
+                assert path is not None
+                yield from _records(found, path)
     wanted = range(first, ENTRY_ID_END if last is None else last + 1)
     for path, start in behind_marks(disk, places) if journal else ():
         with closing(JournalFile.open(disk, path)) as journal_file:
@@ -85,11 +86,10 @@ def _found(
                     yield path, record
 
 
-def _records(stored: Stored, ledger_id: int) -> Iterator[tuple[str, Record]]:
-    run, name = stored.run, log_name(stored.log_id, ledger_id >= SCOPED_MIN)
-    before = run.offsets[0]
+def _records(stored: Stored, path: str) -> Iterator[tuple[str, Record]]:
+    run, before = stored.run, stored.run.offsets[0]
     for at, after in zip(run.offsets, run.offsets[1:], strict=False):
-        yield name, read_record(run.buffer, at, after - at, stored.offset + at - before)
+        yield path, read_record(run.buffer, at, after - at, stored.offset + at - before)
 
 
 def _line(file: str, record: Record, with_data: bool, as_json: bool) -> str:

@@ -21,6 +21,12 @@ def test_the_mark_names_file_and_offset(tmp_path: Path) -> None:
     assert "bytes of journal files lie behind it" in text
 
 
+def test_a_marked_file_that_is_missing_is_told(tmp_path: Path) -> None:
+    (make(tmp_path) / "current" / "3b9aca02.txn").unlink()
+    assert objects("lastmark", "--data", tmp_path)[0]["missing"]
+    assert "3b9aca02.txn, which is missing; 0 bytes" in run("lastmark", "--data", tmp_path).stdout
+
+
 def test_a_bookie_without_a_mark_begins_at_the_beginning(tmp_path: Path) -> None:
     (tmp_path / "current").mkdir()
     assert "the beginning" in run("lastmark", "--data", tmp_path).stdout
