@@ -13,6 +13,7 @@ import crc32c
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.journal.reader import (
     PAD_HEADER,
+    SEAL_MAGICS,
     Ending,
     Item,
     JournalFile,
@@ -25,7 +26,6 @@ from bookkeeper_tx.bookie.offline.records import Record, problem, read_record
 from bookkeeper_tx.entry.entry_log_scan import RECORD_SIZE_MAX
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from protocol_specs import codecs
-from protocol_specs.disk import journal
 
 WINDOW_SIZE: Final = 4 * 1024 * 1024
 """Bytes read at once; more only for a record that is larger."""
@@ -125,7 +125,7 @@ class _Reading:
         if len(head) < SEAL_PAD.size:
             return f"{records} have no seal: the file ends within it"
         _, _, magic, salt, start, checksum = SEAL_PAD.unpack_fixed(head)
-        if magic != journal.SEAL_MAGIC:
+        if magic not in SEAL_MAGICS:
             return f"{records} have no seal, and what follows is not read: the file was torn here"
         if salt != self._journal_file.salt or start != self._group_start or checksum != self._group_sum:
             return f"{records} do not fit their seal: they are damaged, and what follows is not read"

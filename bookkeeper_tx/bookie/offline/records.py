@@ -19,6 +19,7 @@ SPECIAL_KINDS: Final = {
     meta_entries.FENCE: "fence",
     meta_entries.FORCE_LEDGER: "force ledger",
     meta_entries.EXPLICIT_LAC: "explicit last add confirmed",
+    meta_entries.DELETED: "ledger deleted",
 }
 """Negative entry id → the kind of such a record of the journal."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.reader import JournalFile
-from bookkeeper_tx.bookie.journal.records import fence_record, file_start, key_record, seal_pad
+from bookkeeper_tx.bookie.journal.records import deleted_record, fence_record, file_start, key_record, seal_pad
 from bookkeeper_tx.bookie.offline import journal_records
 from bookkeeper_tx.bookie.offline.records import Record
 from bookkeeper_tx.model import LedgerId
@@ -24,13 +24,18 @@ def entries(ledger_id: int, first: int, count: int, size: int = 60) -> bytes:
     return bytes(run_of(first, *[size] * count, ledger_id=ledger_id).buffer)
 
 
-def sealed(*groups: bytes, version: int = spec.VERSION) -> bytes:
+def sealed(*groups: bytes, version: int = spec.VERSION, magic: bytes = spec.SEAL_MAGIC) -> bytes:
     data = file_start(SALT, version)
     for group in groups:
         start = len(data)
         data += group
-        data += seal_pad(start, len(data), crc32c.crc32c(group), SALT)
+        data += seal_pad(start, len(data), crc32c.crc32c(group), SALT, magic)
     return data
+
+
+def unsynced(*groups: bytes) -> bytes:
+    """As a journal is that is synced now and then: its seals say so."""
+    return sealed(*groups, magic=spec.LAZY_SEAL_MAGIC)
 
 
 def java(*groups: bytes) -> bytes:
@@ -59,7 +64,7 @@ GROUPS = [key_record(5, b"k" * 20) + entries(5, 0, 3), entries(5, 3, 1), fence_r
 EXPECTED = [("ledger key", -0x1000), *(("entry", entry_id) for entry_id in range(4)), ("fence", -0x2000)]
 
 
-@pytest.mark.parametrize("make", [sealed, java])
+@pytest.mark.parametrize("make", [sealed, unsynced, java])
 @pytest.mark.parametrize("window", [64, 600, 1 << 20])
 def test_all_records_are_given_with_their_places(tmp_path: Path, make, window: int) -> None:
     data = make(*GROUPS) + bytes(4096)
@@ -68,6 +73,10 @@ def test_all_records_are_given_with_their_places(tmp_path: Path, make, window: i
     assert shown(found) == EXPECTED
     assert [data[each.offset + 4 : each.offset + each.size] for each in found] == [each.entry for each in found]
     assert shown(read(tmp_path / "1.txn", data, found[4].offset)) == EXPECTED[4:]
+
+
+def test_a_deletion_is_given(tmp_path: Path) -> None:
+    assert [each.kind for each in read(tmp_path / "1.txn", sealed(deleted_record(5)))] == ["ledger deleted"]
 
 
 def test_scoped_records_are_given_with_their_ledger(tmp_path: Path) -> None:
