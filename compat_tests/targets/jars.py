@@ -32,6 +32,12 @@ def class_path(release: str) -> tuple[Path, ...]:
 
 
 @cache
+def pulsar_class_path() -> tuple[Path, ...]:
+    """The jars of the broker of Pulsar, fetched if need be, 240 MB; raises as :func:`class_path` does."""
+    return fetch(lockfile.pulsar_lock())
+
+
+@cache
 def ecj() -> Path:
     """The Eclipse compiler for Java: the wheel's JVM has no javac."""
     return fetch(lockfile.read("ecj.lock"))[0]

@@ -17,6 +17,9 @@ LOCKS = Path(__file__).parent / "locks"
 #: Every BookKeeper release that can be started, oldest first.
 RELEASES = ("4.9.2", "4.14.7", "4.16.6", "4.17.3", "4.18.0")
 
+#: The release of Pulsar whose broker can be started.
+PULSAR = "4.0.7"
+
 _LINE = re.compile(
     r"(?P<group>[\w.-]+):(?P<artifact>[\w.-]+):(?P<version>[\w.-]+)(:(?P<classifier>[\w.-]+))? +"
     r"(?P<sha256>[0-9a-f]{64})"
@@ -83,6 +86,11 @@ def bookkeeper_lock(release: str) -> list[Jar]:
 def http_lock(release: str) -> list[Jar]:
     """What the HTTP server and the Prometheus provider of a release need beside its own jars; 4.18.0 alone has one."""
     return read(f"bookkeeper-{release}-http.lock")
+
+
+def pulsar_lock() -> list[Jar]:
+    """The jars of the broker of Pulsar, and of the tool that makes the metadata of a cluster."""
+    return read(f"pulsar-{PULSAR}.lock")
 
 
 def read(filename: str) -> list[Jar]:

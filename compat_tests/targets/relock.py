@@ -1,7 +1,7 @@
 """Write the lock files anew. For maintainers; needs ``mvn`` and a JDK, which nothing else here does.
 
     python -m compat_tests.targets.relock            every lock
-    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, or 4.18.0-http)
+    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, pulsar, 4.18.0-http)
 
 Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
 fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never
@@ -51,13 +51,21 @@ def _dependency(group: str, artifact: str, version: str, more: str = "") -> str:
     )
 
 
-def project(release: str, http: bool = False) -> str:
+def bookie_project(release: str, http: bool = False) -> str:
     """The POM of an empty project that depends on the bookie of ``release``, and on its HTTP server if asked to."""
     replaced = _dependency(*_REPLACED[release]) if release in _REPLACED else ""
-    managed = _dependency("org.apache.bookkeeper", "bookkeeper", release, "<type>pom</type><scope>import</scope>")
-    wanted = _dependency("org.apache.bookkeeper", "bookkeeper-server", release)
-    if http:
-        wanted += "".join(_dependency(*artifact, release) for artifact in _HTTP)
+    more = "".join(_dependency(*artifact, release) for artifact in _HTTP) if http else ""
+    return _project("org.apache.bookkeeper", "bookkeeper", "bookkeeper-server", release, replaced, more)
+
+
+def broker_project() -> str:
+    """The POM of an empty project that depends on the broker of Pulsar."""
+    return _project("org.apache.pulsar", "pulsar", "pulsar-broker", lockfile.PULSAR)
+
+
+def _project(group: str, parent: str, artifact: str, release: str, replaced: str = "", more: str = "") -> str:
+    managed = _dependency(group, parent, release, "<type>pom</type><scope>import</scope>")
+    wanted = _dependency(group, artifact, release) + more
     return (
         f'<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
         f"<groupId>lock</groupId><artifactId>lock</artifactId><version>1</version><packaging>pom</packaging>"
@@ -80,11 +88,11 @@ def parse_listing(text: str) -> list[Jar]:
     return found
 
 
-def resolve(release: str, http: bool = False) -> list[Jar]:
-    """Ask Maven for the runtime dependencies of ``release``."""
+def resolve(project: str) -> list[Jar]:
+    """Ask Maven for the runtime dependencies of the project with this POM."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "pom.xml").write_text(project(release, http), encoding="utf-8")
+        (folder / "pom.xml").write_text(project, encoding="utf-8")
         listing = folder / "list.txt"
         subprocess.run(
             ["mvn", "-B", "-q", _PLUGIN, "-DincludeScope=runtime", f"-DoutputFile={listing}"], cwd=folder, check=True
@@ -95,7 +103,7 @@ def resolve(release: str, http: bool = False) -> list[Jar]:
 def resolve_http(release: str) -> list[Jar]:
     """What its HTTP server adds to the dependencies of ``release``, which are locked."""
     locked = {(jar.group, jar.artifact) for jar in lockfile.bookkeeper_lock(release)}
-    return [jar for jar in resolve(release, http=True) if (jar.group, jar.artifact) not in locked]
+    return [jar for jar in resolve(bookie_project(release, http=True)) if (jar.group, jar.artifact) not in locked]
 
 
 def with_hashes(unlocked: list[Jar]) -> list[Jar]:
@@ -110,15 +118,18 @@ def with_hashes(unlocked: list[Jar]) -> list[Jar]:
 
 def main(names: list[str]) -> None:
     """Write the lock files named, or all of them."""
-    for name in names or [*lockfile.RELEASES, f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj"]:
+    for name in names or [*lockfile.RELEASES, f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj", "pulsar"]:
         if name == "ecj":
             filename, heading, found = "ecj.lock", "The Eclipse compiler for Java", [_ECJ]
+        elif name == "pulsar":
+            filename, found = f"pulsar-{lockfile.PULSAR}.lock", resolve(broker_project())
+            heading = f"Pulsar {lockfile.PULSAR}: the runtime dependencies of org.apache.pulsar:pulsar-broker"
         elif name.endswith(_HTTP_SUFFIX):
             release = name.removesuffix(_HTTP_SUFFIX)
             filename, found = f"bookkeeper-{name}.lock", resolve_http(release)
             heading = f"BookKeeper {release}: what its HTTP server and Prometheus provider need beside its own lock"
         else:
-            filename, found = f"bookkeeper-{name}.lock", resolve(name)
+            filename, found = f"bookkeeper-{name}.lock", resolve(bookie_project(name))
             heading = f"BookKeeper {name}: the runtime dependencies of org.apache.bookkeeper:bookkeeper-server"
         (lockfile.LOCKS / filename).write_text(lockfile.render(with_hashes(found), heading), encoding="utf-8")
         print(f"{filename}: {len(found)} jars")

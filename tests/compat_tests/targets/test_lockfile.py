@@ -3,12 +3,14 @@
 import pytest
 
 from compat_tests.targets.lockfile import (
+    PULSAR,
     RELEASES,
     BadLock,
     Jar,
     bookkeeper_lock,
     http_lock,
     parse,
+    pulsar_lock,
     read,
     release_number,
     render,
@@ -60,6 +62,13 @@ def test_each_release_is_locked_with_server_and_zookeeper(release):
     assert [jar.version for jar in jars if jar.artifact == "bookkeeper-server"] == [release]
     assert any(jar.coordinate.startswith("org.apache.zookeeper:zookeeper:3.") for jar in jars)
     assert {jar.classifier for jar in jars} <= {"", "linux-x86_64"}
+
+
+def test_the_broker_of_pulsar_is_locked_with_its_client_of_bookkeeper():
+    jars = pulsar_lock()
+    assert jars == sorted(jars)
+    assert [jar.version for jar in jars if jar.artifact == "pulsar-broker"] == [PULSAR]
+    assert [jar.version for jar in jars if jar.artifact == "bookkeeper-server"] == ["4.17.2"]
 
 
 def test_the_compiler_is_locked():

@@ -2,7 +2,8 @@
 
 from xml.etree import ElementTree
 
-from compat_tests.targets.relock import parse_listing, project
+from compat_tests.targets.lockfile import PULSAR
+from compat_tests.targets.relock import bookie_project, broker_project, parse_listing
 
 _LISTING = """
 The following files have been resolved:
@@ -23,7 +24,14 @@ def test_jars_of_this_platform_are_kept():
 
 def test_the_project_asks_for_the_release_and_replaces_the_oldest_zookeeper():
     for release in ("4.9.2", "4.18.0"):
-        text = project(release)
+        text = bookie_project(release)
         ElementTree.fromstring(text)
         assert f"<artifactId>bookkeeper-server</artifactId><version>{release}</version>" in text
         assert ("<artifactId>zookeeper</artifactId>" in text) == (release == "4.9.2")
+
+
+def test_the_broker_of_pulsar_is_asked_for_with_what_pulsar_manages():
+    text = broker_project()
+    ElementTree.fromstring(text)
+    assert f"<artifactId>pulsar-broker</artifactId><version>{PULSAR}</version>" in text
+    assert f"<artifactId>pulsar</artifactId><version>{PULSAR}</version><type>pom</type><scope>import</scope>" in text
