@@ -33,7 +33,7 @@ TEST_SETTINGS = {
     "managedLedgerCursorMaxEntriesPerLedger": 20,
 }
 
-WAIT_S = 60
+WAIT_S = 120
 POLL_S = 0.2
 
 

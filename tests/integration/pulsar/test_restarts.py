@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from bookkeeper_tx.model import LedgerState
-from tests.integration.pulsar.site import WAIT_S, Site, pulsar_client, wait_until
+from tests.integration.pulsar.site import ENTRIES_PER_LEDGER, WAIT_S, Site, pulsar_client, wait_until
 
 pytestmark = [pytest.mark.java, pytest.mark.full, pytest.mark.crash]
 
@@ -18,7 +18,7 @@ def numbered(begin: int, end: int) -> list[bytes]:
 
 
 class Sending:
-    """A thread that sends numbered messages, one after another, until it is told to end."""
+    """A thread that sends numbered messages, one after another; a context manager, at whose end it ends, too."""
 
     def __init__(self, site: Site, topic: str) -> None:
         self.acknowledged: list[bytes] = []
@@ -26,7 +26,13 @@ class Sending:
         self._some = threading.Condition()
         self._producer = site.producer(topic)
         self._thread = threading.Thread(target=self._send, daemon=True)
+
+    def __enter__(self) -> "Sending":
         self._thread.start()
+        return self
+
+    def __exit__(self, *of_an_error: object) -> None:
+        self._end.set()
 
     def wait_for_more(self, count: int = 30) -> None:
         """Return when so many more have been acknowledged."""
@@ -95,15 +101,15 @@ def test_a_broker_that_was_stopped_goes_on(site: Site) -> None:
 def test_a_broker_that_is_killed_loses_nothing_that_was_acknowledged(site: Site) -> None:
     topic = site.new_topic()
     site.subscribe(topic, "keeps the ledgers").close()
-    sending = Sending(site, topic)
-    sending.wait_for_more(120)
-    open_ledger = site.admin.ledger_ids(topic)[-1]
+    with Sending(site, topic) as sending:
+        sending.wait_for_more(120)
+        open_ledger = site.admin.ledger_ids(topic)[-1]
 
-    site.broker.kill()
-    site.broker.start()
+        site.broker.kill()
+        site.broker.start()
 
-    sending.wait_for_more()
-    acknowledged = sending.end()
+        sending.wait_for_more()
+        acknowledged = sending.end()
     assert distinct(all_messages(site, topic)) == acknowledged
     assert site.ledger_metadata(open_ledger).state is LedgerState.CLOSED
 
@@ -111,15 +117,16 @@ def test_a_broker_that_is_killed_loses_nothing_that_was_acknowledged(site: Site)
 def test_a_topic_goes_on_while_a_bookie_is_killed_and_is_read_from_the_others(site: Site) -> None:
     topic = site.new_topic()
     site.subscribe(topic, "keeps the ledgers").close()
-    sending = Sending(site, topic)
-    sending.wait_for_more()
-    killed = site.bookies.index_of(sorted(site.bookies_of(site.admin.ledger_ids(topic)[-1]))[0])
+    with Sending(site, topic) as sending:
+        sending.wait_for_more()
+        killed = site.bookies.index_of(sorted(site.bookies_of(site.admin.ledger_ids(topic)[-1]))[0])
 
-    site.bookies.kill(killed)
-    sending.wait_for_more(100)
-    site.bookies.restart(killed)
-    sending.wait_for_more(100)
-    acknowledged = sending.end()
+        site.bookies.kill(killed)
+        sending.wait_for_more(2 * ENTRIES_PER_LEDGER)
+        assert site.bookies.bookie_ids[killed] not in site.bookies_of(site.admin.ledger_ids(topic)[-1])
+        site.bookies.restart(killed)
+        sending.wait_for_more(2 * ENTRIES_PER_LEDGER)
+        acknowledged = sending.end()
 
     other = (killed + 1) % 3
     site.bookies.stop_bookie(other)
@@ -132,14 +139,15 @@ def test_a_topic_goes_on_while_a_bookie_is_killed_and_is_read_from_the_others(si
 def test_all_bookies_may_be_killed_at_once(site: Site) -> None:
     topic = site.new_topic()
     site.subscribe(topic, "keeps the ledgers").close()
-    sending = Sending(site, topic)
-    sending.wait_for_more(120)
+    with Sending(site, topic) as sending:
+        sending.wait_for_more(120)
 
-    site.bookies.kill_all()
-    site.bookies.start()
+        for index in range(3):
+            site.bookies.kill(index)
+        site.bookies.start()
 
-    sending.wait_for_more()
-    acknowledged = sending.end()
+        sending.wait_for_more()
+        acknowledged = sending.end()
     site.unload(topic)
     assert distinct(all_messages(site, topic)) == acknowledged
 
