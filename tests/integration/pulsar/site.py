@@ -33,6 +33,9 @@ TEST_SETTINGS = {
     "managedLedgerCursorMaxEntriesPerLedger": 20,
 }
 
+BOOKIE_SETTINGS = {"gcWaitTime": 1000, "flushInterval": 500, "logSizeLimit": 2 * 1024 * 1024}
+"""Bookies of tests begin new entry logs soon, and look for deleted ledgers every second."""
+
 WAIT_S = 120
 POLL_S = 0.2
 
@@ -116,6 +119,11 @@ class Site:
         """What is in the root of BookKeeper's metadata."""
         return _children(self.zookeeper)
 
+    def entry_log_bytes(self) -> int:
+        """The bytes of all entry logs of all bookies."""
+        logs = [log for bookie in self.bookies.bookies for log in (bookie.directory / "data" / "current").glob("*.log")]
+        return sum(_size_bytes(log) for log in logs)
+
     def known_ledgers(self) -> set[int]:
         """The ids of all ledgers that have metadata, whether of a topic, of a cursor or of a schema."""
         store = open_blocking_store(self.bookies.metadata_uri)
@@ -139,6 +147,14 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
         time.sleep(POLL_S)
 
 
+def _size_bytes(path: Path) -> int:
+    """The size of a file; 0 if it has been removed meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _children(zookeeper: ZooKeeper) -> frozenset[str]:
     with session(zookeeper.hosts) as client:
         return frozenset(client.get_children(ROOT))
@@ -160,8 +176,7 @@ def running_site(work_dir: Path) -> Iterator[Site]:
         broker.initialise_metadata()
         begun = _children(zookeeper)
         uri = f"zk+hierarchical://{zookeeper.hosts}{ROOT}"
-        places = {"metadataServiceUri": uri}
-        bookie_settings = {**guide_settings("bk_server.conf"), **places}
+        bookie_settings = {**guide_settings("bk_server.conf"), **BOOKIE_SETTINGS, "metadataServiceUri": uri}
         with LocalCluster(work_dir / "bookies", 3, metadata_uri=uri, settings=bookie_settings) as bookies:
             try:
                 broker.start()

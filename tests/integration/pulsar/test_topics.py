@@ -12,6 +12,7 @@ from tests.integration.pulsar.site import ENTRIES_PER_LEDGER, WAIT_S, Site, wait
 pytestmark = [pytest.mark.java, pytest.mark.full]
 
 COUNT = 4 * ENTRIES_PER_LEDGER + 20
+COPIES = 2
 
 LARGEST_MESSAGE = 5 * 1024 * 1024 - 64
 """Pulsar's ``maxMessageSize`` without what the client adds; its entry fills a frame of more than 5 MiB."""
@@ -102,6 +103,17 @@ def test_the_ledgers_of_a_deleted_topic_are_deleted(site: Site) -> None:
     wait_until(lambda: not site.known_ledgers() & set(ledger_ids), "the metadata of a deleted topic is gone")
     with pytest.raises(NoSuchLedger):
         site.ledger_metadata(ledger_ids[0])
+
+
+def test_the_disk_of_a_deleted_topic_comes_back(site: Site) -> None:
+    topic = site.new_topic()
+    site.subscribe(topic, "keeps the ledgers").close()
+    before = site.entry_log_bytes()
+    site.send(topic, [b"x" * 100_000] * COUNT)
+    wait_until(lambda: site.entry_log_bytes() - before > COPIES * COUNT * 100_000, "the entries are in entry logs")
+    site.admin.delete(f"{topic}?force=true")
+    # The last log of a bookie has ledgers of other topics, too, and is still being written.
+    wait_until(lambda: site.entry_log_bytes() - before < COPIES * COUNT * 10_000, "the disk has come back")
 
 
 def test_what_has_been_consumed_is_trimmed(site: Site) -> None:
