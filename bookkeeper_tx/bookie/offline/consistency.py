@@ -6,6 +6,7 @@ from attrs import define
 
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
 from bookkeeper_tx.bookie.offline.index_files import IndexFiles
+from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
 from bookkeeper_tx.errors import StorageFailed
 
@@ -34,7 +35,7 @@ def check(
             indexes.read_header(ledger_id)
         except StorageFailed as error:
             checked.faults += 1
-            yield BadIndex(ledger_id, str(error))
+            yield BadIndex(ledger_id, one_line(error))
         for found in stored_entries(indexes, logs, ledger_id):
             if isinstance(found, Stored):
                 checked.entries += found.run.count

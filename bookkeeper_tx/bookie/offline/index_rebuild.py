@@ -24,6 +24,7 @@ from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
 from bookkeeper_tx.bookie.offline.log_locations import LocatedRun, located_runs
 from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.offline.stored_entries import Stored, entries_at, locations_of
 from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations, unpack_page
@@ -94,7 +95,7 @@ class IndexRebuild:
                 try:
                     header = read_header(file)
                 except StorageFailed as error:
-                    self._problem(report, str(error))
+                    self._problem(report, one_line(error))
                     continue
                 for run in located_runs(file, log, header):
                     if isinstance(run, LocatedRun):
@@ -144,7 +145,7 @@ class IndexRebuild:
                 try:
                     found.header = indexes.read_header(ledger_id)
                 except StorageFailed as error:
-                    self._problem(report, str(error))
+                    self._problem(report, one_line(error))
         return found
 
     def _take(self, run: LocatedRun, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator
+from typing import Final
 
 from attrs import frozen
 
@@ -14,6 +15,9 @@ from bookkeeper_tx.entry.entry_log_scan import Header, Problem, Stretch, stretch
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.entry import v2
 from protocol_specs.ledger_id import SCOPED_MIN
+
+ENTRY_ID_END: Final = 1 << 40
+"""No entry that was ever added has such an id: its index file would have 8 TiB, and file systems end near that."""
 
 _ZEROS = bytes(V1.metadata.size)
 
@@ -58,6 +62,8 @@ def _runs(stretch: Stretch, log_id: int, scoped: bool) -> Iterator[LocatedRun | 
         if entry_id < 0 or ledger_id is None:
             if not _is_known(owner, entry_id, scoped):
                 yield problem(stretch.base + at, size, f"no entry has the id {entry_id} and starts with {owner.hex()}")
+        elif entry_id >= ENTRY_ID_END:
+            yield problem(stretch.base + at, size, f"no index can have entry {entry_id}: the id is damaged")
         elif not scoped and buffer.startswith(_ZEROS, at + head_size - form.ids_size):
             # Entry 0 of ledger 0 has a last add confirmed of -1.
             yield problem(stretch.base + at, size, "zeros in the place of an entry: a crash left them unwritten")

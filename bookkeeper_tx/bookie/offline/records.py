@@ -55,6 +55,11 @@ class Record:
         return f"offset {self.offset}: entry {self.entry_id}{owner}, {self.size} bytes{rest}"
 
 
+def one_line(error: Exception) -> str:
+    """Return the text of an error as one line."""
+    return " ".join(str(error).split())
+
+
 def problem(offset: int, size: int, text: str) -> Record:
     """Return the record for bytes that are none."""
     return Record(offset, size, PROBLEM, text=text)

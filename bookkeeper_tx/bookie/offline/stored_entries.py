@@ -6,6 +6,7 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
+from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import log_name
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page
@@ -85,7 +86,7 @@ def stored_entries(
         for first_id, page in locations_of(indexes, ledger_id, first, last):
             yield from entries_at(logs, ledger_id, first_id, page)
     except StorageFailed as error:
-        yield BadIndex(ledger_id, str(error))
+        yield BadIndex(ledger_id, one_line(error))
 
 
 def entries_at(logs: EntryLogs, ledger_id: int, first_id: int, page: Page) -> Iterator[Stored | Fault]:

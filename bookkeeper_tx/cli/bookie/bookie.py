@@ -68,7 +68,7 @@ for command in (
     bookie.add_command(command)
 
 
-@bookie.command("list")
+@bookie.command("list", short_help="The registered bookies.")
 @options.metadata
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a bookie.")
 def list_bookies(metadata_uri: str, as_json: bool) -> None:
@@ -96,7 +96,7 @@ def list_bookies(metadata_uri: str, as_json: bool) -> None:
     print_table(table)
 
 
-@bookie.command()
+@bookie.command(short_help="How much disk bookies have.")
 @options.metadata
 @click.argument("bookie_ids", nargs=-1, metavar="[BOOKIE_ID]…")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a bookie.")

@@ -16,7 +16,7 @@ from bookkeeper_tx.cli.bookie.progress import progress
 from protocol_specs.ledger_id import split
 
 
-@click.command()
+@click.command(short_help="Whether all indexed entries are in the entry logs.")
 @where.places
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a fault, and one with the counts at the end.")
 def consistency(places: Places, as_json: bool) -> None:

@@ -29,7 +29,7 @@ file_option = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="Show and change cookies in the metadata store.")
 def cookie() -> None:
     """Show and change cookies, which bind the directories of a bookie to its id and its cluster.
 
@@ -37,7 +37,7 @@ def cookie() -> None:
     """
 
 
-@cookie.command()
+@cookie.command(short_help="The cookie of a bookie.")
 @click.argument("bookie_id", metavar="BOOKIE_ID")
 @options.metadata
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -68,7 +68,7 @@ def show(bookie_id: str, metadata_uri: str, as_json: bool) -> None:
     )
 
 
-@cookie.command()
+@cookie.command(short_help="The cookie that a bookie would have.")
 @click.argument("bookie_id", metavar="BOOKIE_ID")
 @where.places
 @click.option(
@@ -101,7 +101,7 @@ def generate(
         output.write_bytes(made.encode())
 
 
-@cookie.command()
+@cookie.command(short_help="Store the first cookie of a bookie.")
 @click.argument("bookie_id", metavar="BOOKIE_ID")
 @options.metadata
 @file_option
@@ -112,7 +112,7 @@ def create(bookie_id: str, metadata_uri: str, path: Path) -> None:
     click.echo(f"created the cookie of bookie {bookie_id}", err=True)
 
 
-@cookie.command()
+@cookie.command(short_help="Replace the cookie of a bookie.")
 @click.argument("bookie_id", metavar="BOOKIE_ID")
 @options.metadata
 @file_option
@@ -126,7 +126,7 @@ def update(bookie_id: str, metadata_uri: str, path: Path) -> None:
     click.echo(f"updated the cookie of bookie {bookie_id}", err=True)
 
 
-@cookie.command()
+@cookie.command(short_help="Delete the cookie of a bookie.")
 @click.argument("bookie_id", metavar="BOOKIE_ID")
 @options.metadata
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -39,7 +39,7 @@ class Wanted:
         return self.ledger_id in (None, record.ledger_id) and self.entry_id in (None, record.entry_id)
 
 
-@click.command()
+@click.command(short_help="Headers, ledgers and records of entry logs.")
 @where.places
 @click.argument("names", nargs=-1, metavar="[LOG]…")
 @click.option("--ledgers", is_flag=True, help="Show the ledgers of each log and their bytes, not its records.")
@@ -78,6 +78,8 @@ def entrylog(
             try:
                 with closing(disk.open(path)) as file:
                     problems += _show(file, ledgers, header_only, wanted, with_data, as_json)
+            except BrokenPipeError:  # of standard output
+                raise
             except (StorageFailed, OSError) as error:
                 click.echo(f"error: {error}", err=True)
                 problems += 1

@@ -14,7 +14,7 @@ from bookkeeper_tx.cli.connect import open_store
 from bookkeeper_tx.cli.run import run
 
 
-@click.command("format")
+@click.command("format", short_help="Delete all files of a bookie.")
 @where.places
 @click.option("--force", is_flag=True, help="Do not ask.")
 @click.option("--delete-cookie", is_flag=True, help="Delete the cookie in the metadata store, too.")

@@ -20,7 +20,7 @@ from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.entry import version
 
 
-@click.command()
+@click.command(short_help="What the index of a ledger says.")
 @where.places
 @which.ledger
 @click.option("--locations", is_flag=True, help="Show where each entry lies: entry log, and offset of its length word.")

@@ -18,7 +18,7 @@ from bookkeeper_tx.errors import InvalidArgument, RefusedToStart
 from protocol_specs.disk.journal import FILE_SUFFIX
 
 
-@click.command()
+@click.command(short_help="The records of journal files.")
 @where.places
 @click.argument("names", nargs=-1, metavar="[JOURNAL]…")
 @click.option("--ledger-id", "ledger", metavar="N", help="Show the records of this ledger only.")

@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.cli.bookie import places as where
 
 
-@click.command()
+@click.command(short_help="Up to where the journal is in the ledger storage.")
 @where.places
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a journal directory.")
 def lastmark(places: Places, as_json: bool) -> None:

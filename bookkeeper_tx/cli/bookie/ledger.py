@@ -27,7 +27,7 @@ ENTRY_ID_END: Final = 2**63
 """No entry id is so high."""
 
 
-@click.command()
+@click.command(short_help="The entries of a ledger on this disk.")
 @where.places
 @which.ledger
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="First entry.")

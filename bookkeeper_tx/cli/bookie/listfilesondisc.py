@@ -16,7 +16,7 @@ from bookkeeper_tx.cli.bookie import places as where
 KINDS = ("journal", "entrylog", "index")
 
 
-@click.command()
+@click.command(short_help="The files of a bookie, by kind.")
 @where.places
 @click.option("--journal", "kinds", flag_value="journal", multiple=True, help="List journal files.")
 @click.option("--entrylog", "kinds", flag_value="entrylog", multiple=True, help="List entry logs.")

@@ -8,7 +8,7 @@ from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.index_rebuild import rebuild
 
 
-@click.command("rebuild-index")
+@click.command("rebuild-index", short_help="Make all index files anew from the entry logs.")
 @where.places
 @options.metadata_if_needed
 @click.option("--dry-run", is_flag=True, help="Read everything, say what would be done, and write nothing.")

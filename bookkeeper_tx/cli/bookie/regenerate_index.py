@@ -9,7 +9,7 @@ from bookkeeper_tx.cli.bookie.index_rebuild import rebuild
 from bookkeeper_tx.cli.ledger import ledger_id as which
 
 
-@click.command("regenerate-index")
+@click.command("regenerate-index", short_help="Make the index files of some ledgers anew.")
 @where.places
 @which.ledgers
 @options.metadata_if_needed

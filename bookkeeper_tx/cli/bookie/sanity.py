@@ -44,7 +44,7 @@ class OneBookieStore:
         return await self._store.writable_bookies() & {self._bookie_id}
 
 
-@click.command()
+@click.command(short_help="Try a running bookie with a ledger of its own.")
 @where.places_if_needed
 @options.metadata
 @click.option("--bookie-id", metavar="ID", help="The bookie; default: the one whose directories are given.")

@@ -49,6 +49,7 @@ def test_filler_and_scoped_logs(tmp_path: Path) -> None:
     [
         (record(SCOPED_LEDGER, 0, b"x"), "no entry has"),
         (b"\0\0\0\x03abc", "too short"),
+        (record(5, 1 << 40, b"x"), "no index can have entry 1099511627776"),
         (b"\0\0\0\x40" + bytes(64), "zeros in the place of an entry"),
         (b"\0\0\0\x40" + b"\xff" * 7 + b"\xfe" + bytes(56), "no entry has"),
     ],

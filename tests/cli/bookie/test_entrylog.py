@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bookkeeper_tx.cli.bookie.record_lines import RecordLines
 from bookkeeper_tx.errors import InvalidArgument
 from tests.cli.bookie.bookie_files import LEDGERS, files_of, make, objects, run
 
@@ -68,3 +69,15 @@ def test_damage_is_a_line_that_says_where_and_the_next_log_is_read(tmp_path: Pat
 def test_a_log_that_is_not_there(tmp_path: Path, name: str) -> None:
     make(tmp_path)
     assert isinstance(run("entrylog", "--data", tmp_path, name).exception, InvalidArgument)
+
+
+def test_a_closed_pipe_is_no_problem_of_the_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path)
+
+    def closed(self: RecordLines, record: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(RecordLines, "show", closed)
+    result = run("entrylog", "--data", tmp_path)
+    assert isinstance(result.exception, BrokenPipeError) or result.exit_code == 1
+    assert "Broken pipe" not in result.stderr
