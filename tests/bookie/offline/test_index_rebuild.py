@@ -18,7 +18,7 @@ from bookkeeper_tx.model import LedgerId
 from tests.bookie.golden_directory import FENCED, LEDGERS, WITH_EXPLICIT_LAC, build, files_of
 from tests.bookie.offline.test_stored_entries import found as entries_of
 from tests.bookie.offline.test_stored_entries import write_index, write_log
-from tests.spark.entrylog.entry_logs import record
+from tests.entry.entry_logs import record
 
 SCOPED = LedgerId(3, 7)
 KEY = b"k" * 20

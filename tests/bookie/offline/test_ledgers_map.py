@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.bookie.offline.ledgers_map import count_ledgers, read_map
 from bookkeeper_tx.errors import StorageFailed
 from tests.bookie.offline.logs import log_file
-from tests.spark.entrylog.entry_logs import SCOPED_LEDGER, log_of, record
+from tests.entry.entry_logs import SCOPED_LEDGER, log_of, record
 
 RECORDS = [record(5, 0, b"zero"), record(6, 0, b"another"), record(5, 1, b"one")]
 SIZES = {5: len(RECORDS[0]) + len(RECORDS[2]), 6: len(RECORDS[1])}

@@ -9,7 +9,7 @@ from bookkeeper_tx.bookie.offline.log_locations import LocatedRun, located_runs
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from protocol_specs.disk import entry_log as spec
 from tests.bookie.offline.logs import log_file
-from tests.spark.entrylog.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, record
+from tests.entry.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, record
 
 IDS = [(5, 0), (5, 1), (6, 1), (6, 2), (5, 2), (5, 2), (5, 7)]
 RECORDS = [record(*ids, b"x" * ids[1]) for ids in IDS]

@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.offline.log_records import records_of
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import entry_log as spec
 from tests.bookie.offline.logs import log_file
-from tests.spark.entrylog.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, record
+from tests.entry.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, record
 
 RECORDS = [record(5, 0, b"zero"), record(6, 0, b"another"), record(5, 1, b"one")]
 

@@ -5,7 +5,7 @@ import pytest
 from bookkeeper_tx.bookie.journal.records import fence_record, key_record
 from bookkeeper_tx.bookie.offline.records import read_record
 from bookkeeper_tx.model import LedgerId
-from tests.spark.entrylog.entry_logs import record
+from tests.entry.entry_logs import record
 
 SCOPED = LedgerId(7, 3)
 

@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations
 from bookkeeper_tx.model import LedgerId
 from protocol_specs.disk import ledger_index as spec
-from tests.spark.entrylog.entry_logs import log_of, offsets_of, record
+from tests.entry.entry_logs import log_of, offsets_of, record
 
 SCOPED = LedgerId(7, 3)
 

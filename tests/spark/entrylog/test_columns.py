@@ -11,7 +11,7 @@ from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entrylog.columns import EVERY_COLUMN, LogColumns
 from bookkeeper_tx.spark.entrylog.scan import Problem, Records, scan
 from protocol_specs.fields import record_length
-from tests.spark.entrylog.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, reader, record
+from tests.entry.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, reader, record
 
 ALL = EVERY_COLUMN.names
 

@@ -3,15 +3,15 @@
 from typing import Any
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bookkeeper_tx.entry import entry_log_scan
-from bookkeeper_tx.entry.entry_log_scan import Problem, parse_header, walk
+from bookkeeper_tx.entry.entry_log_scan import Problem
 from bookkeeper_tx.spark.entrylog.scan import Records, scan
 from protocol_specs.disk import entry_log as spec
-from tests.spark.entrylog.entry_logs import SCOPED_LEDGER, direct_log_of, log_of, offsets_of, reader, record, scanned
+from tests.entry.entry_logs import direct_log_of, log_of, offsets_of, reader, record
+from tests.spark.entrylog.entry_logs import scanned
 
 PAYLOADS = st.one_of(
     st.lists(st.binary(max_size=60), max_size=40),
@@ -126,31 +126,3 @@ def test_a_file_that_is_cut_while_it_is_read_has_ended_there() -> None:
     assert isinstance(found[0], Records)
     assert len(found[0].starts) == 9
     assert isinstance(found[1], Problem)
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"", "ends after 0 bytes"),
-        (b"BKLO", "within its header"),
-        (b"JUNK".ljust(1024, b"\0"), "no entry log"),
-        (b"BKLO\0\0\0\x09".ljust(1024, b"\0"), "version 9"),
-    ],
-)
-def test_a_header_that_is_none_says_why(data: bytes, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        parse_header(data)
-
-
-def test_the_header_tells_scoped_logs() -> None:
-    assert not parse_header(log_of([])).scoped
-    assert parse_header(log_of([record(SCOPED_LEDGER, 0, b"")], scoped=True)).scoped
-
-
-def test_records_of_one_size_are_found_like_others() -> None:
-    same = records_of([b"x" * 20] * 1000)
-    buffer = b"".join([*same, record(5, 0, b"y"), *same])
-    walked = walk(buffer, 0)
-    assert sum(walked.stretch.counts) == 2001
-    assert walked.end == len(buffer)
-    assert not walked.damaged

@@ -12,7 +12,7 @@ from bookkeeper_tx.spark.entrylog.files import LogPart
 from bookkeeper_tx.spark.entrylog.table import EntryLogTable, read_part
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
-from tests.spark.entrylog.entry_logs import log_of, record
+from tests.entry.entry_logs import log_of, record
 
 RECORDS = [record(5, entry_id, b"x" * 50) for entry_id in range(100)]
 
