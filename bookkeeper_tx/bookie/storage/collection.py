@@ -1,6 +1,8 @@
 """What the garbage collector does with a storage of index files: it deletes ledgers and logs, and moves entries.
 
-No flush is under way meanwhile, so each call does little, and flushes come between two calls.
+No flush is under way meanwhile, so each call does little, and flushes come between two calls.  After one that has
+failed, because the disk is full, ledgers and logs are deleted all the same: but not those in which that flush has put
+entries, as its retry will write their locations.
 """
 
 import os
@@ -17,6 +19,7 @@ from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, finished_names
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.flush import StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes
 from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
@@ -33,7 +36,7 @@ log = Logger()
 
 
 class FlushIncomplete(StorageFailed):
-    """A flush has failed, and will be tried again: until then it is not known where its entries are."""
+    """A flush has failed, and will be tried again: until then no entries are moved."""
 
 
 class StorageCollection:
@@ -45,6 +48,7 @@ class StorageCollection:
         directory: str,
         worker: Threads,
         flushes: Flushes,
+        flusher: StorageFlush,
         unflushed: Unflushed,
         table: LedgerTable,
         deleted: DeletedLedgers,
@@ -60,6 +64,7 @@ class StorageCollection:
         self._disk = disk
         self._worker = worker
         self._flushes = flushes
+        self._flusher = flusher
         self._unflushed = unflushed
         self._table = table
         self._deleted = deleted
@@ -82,7 +87,7 @@ class StorageCollection:
         return self._table.ledger_ids()
 
     def has_ledger(self, ledger_id: int) -> bool:
-        # Logs are finished only while all entries in them are in indexes.
+        # All entries in logs that are called finished are in indexes.
         return self._table.has_index(ledger_id)
 
     def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
@@ -101,14 +106,9 @@ class StorageCollection:
 
     def _between_flushes(self, work: Callable[..., Coroutine[Any, Any, _Result]], *args: Any) -> Deferred[_Result]:
         def begin() -> Deferred[_Result]:
-            return Deferred.fromCoroutine(self._checked(work, *args))
+            return Deferred.fromCoroutine(work(*args))
 
         return self._flushes.between(begin)
-
-    async def _checked(self, work: Callable[..., Coroutine[Any, Any, _Result]], *args: Any) -> _Result:
-        if self._unflushed.snapshot is not None:
-            raise FlushIncomplete("nothing is collected until a flush that has failed succeeds")
-        return await work(*args)
 
     async def _delete_ledgers(self, ledger_ids: Sequence[int]) -> list[int]:
         wanted = [each for each in ledger_ids if self._table.has_index(each) and each not in self._unflushed]
@@ -116,9 +116,16 @@ class StorageCollection:
         fenced = {each for each in known if known[each]}
         fenced.update(await self._worker.run(self._fenced_ones, [each for each in wanted if each not in known]))
         if fenced:
-            await self._worker.run(self._deleted.add, sorted(fenced))
+            try:
+                await self._worker.run(self._deleted.add, sorted(fenced))
+            except OSError as error:
+                # A full disk; the others may give it room.
+                log.error("ledgers that are fenced stay, since that cannot be kept: {error}", error=error)
+                wanted, fenced = [each for each in wanted if each not in fenced], set()
         # What was changed meanwhile is garbage no sooner than after its flush.
         gone = [each for each in wanted if each not in self._unflushed]
+        if not gone:
+            return gone
         for ledger_id in gone:
             self._table.forget(ledger_id)
             self._runs.forget(ledger_id)
@@ -147,12 +154,21 @@ class StorageCollection:
         return header is None or header.fenced
 
     async def _finished_logs(self) -> list[LogName]:
-        await self._worker.run(self._logs.end_dead, self.has_ledger)
-        await self._worker.run(self._deleted.expire)
-        names = await self._worker.run(self._disk.list_directory, self.directory)
-        return finished_names(set(names) - self._logs.written_names)
+        names: set[str] = await self._worker.run(self._list_finished)
+        unindexed = self._flusher.unindexed_log_ids
+        return [each for each in finished_names(names) if each.log_id not in unindexed]
+
+    def _list_finished(self) -> set[str]:
+        try:
+            self._logs.end_dead(lambda ledger_id: self._table.has_index(ledger_id) or ledger_id in self._unflushed)
+            self._deleted.expire()
+        except OSError as error:
+            log.warn("a log goes on, or a list of deleted ledgers stays: {error}", error=error)
+        return set(self._disk.list_directory(self.directory)) - self._logs.written_names
 
     async def _move(self, found: Sequence[PlacedRun]) -> Moved:
+        if self._unflushed.snapshot is not None:
+            raise FlushIncomplete("no entries are moved until a flush that has failed succeeds")
         try:
             moved: Moved = await self._worker.run(self._mover.move, found, self._table.has_index)
         except BaseException:
@@ -164,7 +180,7 @@ class StorageCollection:
         return moved
 
     async def _delete_log(self, name: LogName) -> None:
-        if name.file_name in self._logs.written_names:
+        if name.file_name in self._logs.written_names or name.log_id in self._flusher.unindexed_log_ids:
             raise StorageFailed(f"entry log {name.file_name} is being written")
         self._reader.forget(name.file_name)
         await self._worker.run(self._remove, os.path.join(self.directory, name.file_name))

@@ -8,6 +8,7 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
+from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
@@ -43,6 +44,12 @@ class StorageFlush:
         self._placed: dict[int, list[PlacedRun]] = {}
         self.left: deque[int] = deque()
         """The ledgers of the snapshot whose indexes are not written yet, ascending."""
+
+    @property
+    def unindexed_log_ids(self) -> frozenset[int]:
+        """The logs with entries of a flush that has not ended, whose locations are not in the indexes yet."""
+        runs = (each for placed in self._placed.values() for each in placed)
+        return frozenset(split_location(each.base + each.run.offsets[0])[0] for each in runs)
 
     def begin(self, snapshot: Snapshot) -> None:
         """Make the entries of ``snapshot`` durable, before the locations that will point to them.

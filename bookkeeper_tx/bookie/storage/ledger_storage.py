@@ -96,6 +96,7 @@ class LedgerStorage:
             directory,
             flush_worker,
             self._flushes,
+            flusher,
             self._unflushed,
             self._ledgers,
             self._deleted,

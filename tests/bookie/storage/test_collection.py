@@ -292,21 +292,59 @@ def test_a_log_that_is_written_cannot_be_deleted(disk: CrashingDisk, storage: Le
     assert read(reopened(disk, storage), 7, 1) == entry(1, 60)
 
 
-def test_nothing_is_collected_while_a_flush_has_to_be_tried_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
+def test_a_full_disk_gets_room_although_its_flush_has_failed(disk: CrashingDisk) -> None:
+    storage = small(disk)
+    stored(storage, 7, 1000, 1000)
+    stored(storage, 8, 1000)
+    stored(storage, 9, 1000)
+    storage.open_for(10, KEY)
+    add(storage, run_of(0, 1000, ledger_id=10))
+    disk.capacity = 100
+    failure_of(storage.flush(lambda: MARK), OSError)
+    assert delete(storage, 7, 8, 10) == [7, 8]
+    assert logs(storage) == ["0.log", "1.log"]
+    for name in (LogName(0), LogName(1)):
+        result_of(storage.collection.delete_log(name))
+    failure_of(storage.collection.move([]), FlushIncomplete)
+    flush(storage)
+    assert read(storage, 10, 0) == entry(0, 1000, 10)
+    assert read(storage, 9, 0) == entry(0, 1000, 9)
+
+
+def test_a_log_whose_locations_are_not_written_yet_is_not_finished(disk: CrashingDisk) -> None:
+    storage = small(disk)
+    for ledger_id in (7, 8):
+        storage.open_for(ledger_id, KEY)
+        add(storage, run_of(0, 1000, ledger_id=ledger_id))
+    writer = storage._index_writer
+    write = writer.write
+
+    def fail(changes: Any) -> Any:
+        raise OSError(28, "full")
+
+    writer.write = fail  # type: ignore[method-assign]
+    failure_of(storage.flush(lambda: MARK), OSError)
+    writer.write = write  # type: ignore[method-assign]
+    assert "1.log" in disk.list_directory(DIRECTORY)
+    assert logs(storage) == []
+    failure_of(storage.collection.delete_log(LogName(0)), StorageFailed)
+    flush(storage)
+    assert logs(storage) == ["0.log"]
+    for each in (storage, reopened(disk, storage)):
+        assert [read(each, number, 0) for number in (7, 8)] == [entry(0, 1000, number) for number in (7, 8)]
+
+
+def test_fenced_ledgers_stay_while_that_cannot_be_written_down(disk: CrashingDisk, storage: LedgerStorage) -> None:
     stored(storage, 7)
     stored(storage, 8)
-    add(storage, run_of(2, 60))
-    disk.fail_writes(1)
-    failure_of(storage.flush(lambda: MARK), OSError)
-    for ask in (
-        lambda: storage.collection.finished_logs(),
-        lambda: storage.collection.delete_ledgers([8]),
-        lambda: storage.collection.move([]),
-        lambda: storage.collection.delete_log(LogName(0)),
-    ):
-        failure_of(ask(), FlushIncomplete)
+    storage.fence(storage.ledger(7))  # type: ignore[arg-type]
     flush(storage)
-    assert logs(storage) == []
+    disk.capacity = 0
+    assert delete(storage, 7, 8) == [8]
+    disk.capacity = None
+    assert delete(storage, 7) == [7]
+    with pytest.raises(LedgerFenced):
+        storage.open_for(7, KEY, ordinary=True)
 
 
 # Moves ---------------------------------------------------------------------------------------------------------------
