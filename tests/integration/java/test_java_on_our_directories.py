@@ -23,6 +23,16 @@ pytestmark = pytest.mark.java
 #: Flushed by size only, in small entry logs: the test decides which entries are only in the journal.
 SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "journalMaxSizeMB": 1, "flushInterval": 3_600_000}
 
+COLLECTING = {
+    **SETTINGS,
+    "gcWaitTime": 300,
+    "minorCompactionInterval": 1,
+    "majorCompactionInterval": 2,
+    "majorCompactionThreshold": 0.99,
+    "compactionRateByEntries": 1_000_000,
+}
+"""Garbage is collected, and logs are compacted, all the time."""
+
 UNKNOWN_LEDGER = 4711
 
 
@@ -31,8 +41,10 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
     """Makes bookies of ours, not started, with their journals apart from the rest, as Java's fixture has them."""
     bookies = []
 
-    def make(directory: Path, uri: str, port: int = 0, *options: str) -> LocalBookie:
-        bookie = LocalBookie(directory, uri, SETTINGS, ["--journal-dir", str(directory / "journal"), *options])
+    def make(
+        directory: Path, uri: str, port: int = 0, *options: str, settings: dict[str, float] = SETTINGS
+    ) -> LocalBookie:
+        bookie = LocalBookie(directory, uri, settings, ["--journal-dir", str(directory / "journal"), *options])
         bookie.port = port
         bookies.append(bookie)
         return bookie
@@ -141,6 +153,27 @@ def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, 
         check(ours, stored)
         assert read(ours.open_ledger(more.ledger_id), 0, 99) == FLUSHED[:100]
     assert bookie.stop() == 0
+
+
+def test_java_serves_what_ours_has_left_after_a_collection(java_release, cluster, java_bookie, our_bookie, tmp_path):
+    """Entries that a compaction has moved, and a journal that says which ledgers were deleted."""
+    bookie = our_bookie(tmp_path, cluster.uri, settings=COLLECTING)
+    start(bookie)
+    with OurClient(cluster.uri) as ours:
+        stored = write(ours, bookie)
+        wait_for(ours.bookkeeper.delete_ledger, stored.flushed)
+        index = f"{stored.flushed:x}.idx"
+        assert index in current_files(bookie, ".idx")
+        assert poll(lambda: index not in current_files(bookie, ".idx"))
+        assert poll(lambda: "compacted" in bookie.log)
+        bookie.kill()
+        cluster.unregister(bookie.bookie_id)
+
+        java_bookie(java_release, port=bookie.port, **directories_of(bookie))
+        both = ours.open_ledger(stored.both, password=b"secret")
+        assert read(both, 0, both.last_add_confirmed) == FLUSHED + JOURNALLED
+        journalled = ours.open_ledger(stored.journalled)
+        assert read(journalled, 0, journalled.last_add_confirmed) == JOURNALLED
 
 
 def test_java_keeps_the_fences_of_ours(java_release, cluster, java_bookie, our_bookie, tmp_path):
