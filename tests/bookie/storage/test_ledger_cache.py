@@ -153,3 +153,31 @@ def test_an_error_answers_as_long_as_it_is_held() -> None:
         cache.has_location(1, 0)
     del held
     assert not cache.answers((1, 0))
+
+
+def test_moved_entries_have_their_new_locations_and_waiting_requests_keep_what_they_know() -> None:
+    cache = LedgerCache(10**6)
+    cache.put((7, 0), array("Q", [10, 20, 30]), cache.generation)
+    held = cache.hold((7, 0))
+    before = cache.generation
+    cache.moved([PagePart(7, 0, 1, array("Q", [99])), PagePart(8, 0, 0, array("Q", [5]))])
+    assert cache.get((7, 0)) == array("Q", [10, 99, 30])
+    assert (8, 0) not in cache
+    assert held.has(1)
+    assert cache.hold((7, 0)) is held
+    cache.put((8, 0), array("Q", [4]), before)
+    assert (8, 0) not in cache
+
+
+def test_pages_of_deleted_ledgers_are_forgotten() -> None:
+    cache = LedgerCache(10**6)
+    for ledger_id in (7, 8):
+        cache.put((ledger_id, 0), array("Q", [10]), cache.generation)
+    held, size = cache.hold((7, 0)), cache.size_bytes
+    before = cache.generation
+    cache.forget({7})
+    assert [(7, 0) in cache, (8, 0) in cache] == [False, True]
+    assert cache.hold((7, 0)) is not held
+    assert cache.size_bytes == size // 2
+    cache.put((7, 0), array("Q", [10]), before)
+    assert (7, 0) not in cache

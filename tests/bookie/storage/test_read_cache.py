@@ -67,3 +67,16 @@ def test_who_goes_through_a_ledger_leaves_two_runs() -> None:
         cache.add(run)
         cache.forget_before(run)
     assert [first for first in (0, 2, 4, 10) if cache.find(7, first)] == [2, 4, 10]
+
+
+def test_the_runs_of_a_deleted_ledger_are_forgotten() -> None:
+    cache = ReadCache(10**6)
+    for run in (run_of(0, 41, 41), run_of(5, 41), run_of(0, 41, ledger_id=9)):
+        cache.add(run)
+    cache.find(7, 0)
+    cache.forget(7)
+    cache.forget(7)
+    assert [cache.find(7, 0), cache.find(7, 5)] == [None, None]
+    assert cache.find(9, 0) is not None
+    cache.forget(9)
+    assert cache.size_bytes == 0
