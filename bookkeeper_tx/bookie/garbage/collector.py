@@ -5,6 +5,7 @@ A collection: garbage ledgers are deleted, then logs in which no ledger is left,
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -27,6 +28,9 @@ from bookkeeper_tx.errors import MetadataError, StorageFailed
 from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.threads.worker import Threads
+
+STOP_LIMIT_S: Final = 2.0
+"""A metadata store that is away must not use up the time that service managers give to a stop."""
 
 log = Logger()
 
@@ -76,14 +80,17 @@ class GarbageCollector:
         self._timer = self._clock.callLater(self._config.gc_wait_s, self._due)
 
     def stop(self) -> Deferred[None]:
-        """Collect no more; fires when a collection under way has ended, after the piece that it is at."""
+        """Collect no more; fires when a collection under way has ended, after the piece that it is at.
+
+        One that waits for the metadata store is waited for ``STOP_LIMIT_S`` seconds; then it ends by itself, later.
+        """
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._metadata_pace.stop()
         self._pace.stop()
-        return _after(self._running)
+        return _after(self._running).addTimeout(STOP_LIMIT_S, self._clock, lambda *_: None)
 
     def force(self, major: bool | None = None, minor: bool | None = None) -> Deferred[None]:
         """Collect now, or after the collection under way; fires when it has ended, whatever came of it.

@@ -1,7 +1,10 @@
+from typing import Any
+
 import pytest
+from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.storage import collection
-from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import LedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.garbage.bookies import ELSEWHERE, OPEN, TIME_S, Bench
@@ -482,6 +485,22 @@ def test_a_stop_waits_for_the_piece_under_way_and_nothing_more(disk: CrashingDis
     result_of(bench.collector.force())
     assert bench.collector.status.collection_count == 1
     assert bench.entries(1, [0]) == [entry(0, 90, 1)]
+
+
+def test_a_stop_does_not_wait_long_for_the_store_and_nothing_is_deleted_after_it(bench: Bench) -> None:
+    bench.stored(1, 1000, 1000)
+    bench.delete(1)
+    answer: Deferred[Any] = Deferred()
+    bench.store.read_ledger = lambda ledger_id: answer  # type: ignore[method-assign]
+    bench.collector.force()
+    stopped = bench.collector.stop()
+    bench.clock.advance(1.9)
+    assert not stopped.called
+    bench.clock.advance(0.2)
+    result_of(stopped)
+    answer.errback(NoSuchLedger())
+    assert bench.here == [1]
+    assert not bench.clock.getDelayedCalls()
 
 
 def test_an_unexpected_error_is_kept_and_the_next_collection_comes(

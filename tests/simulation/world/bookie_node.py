@@ -70,6 +70,12 @@ def config_of(address: str, random: Random) -> BookieConfig:
         open_index_files_max=random.choice((1, 4)),
         flush_interval_s=random.choice((0.2, 2.0)),
         disk_check_interval_s=random.choice((2.0, 10.0)),
+        gc_wait_s=3.0,
+        gc_overreplicated_wait_s=7.0,
+        minor_compaction_interval_s=5.0,
+        major_compaction_interval_s=10.0,
+        major_compaction_threshold=0.95,
+        compaction_rate_entries=1_000_000,
         wire_compat=random.choice(("", "", "4.16")),
         # Little memory, or as much as the defaults are.
         **random.choice((LITTLE_MEMORY, {})),
