@@ -29,6 +29,9 @@ class CountedLogs:
         self._worker = worker
         self._memory_bytes_max = memory_bytes_max
         self._kept: OrderedDict[LogName, EntryLogMetadata] = OrderedDict()
+        self._sizes: dict[LogName, int] = {}
+        """Memory of each."""
+        self._memory_bytes = 0
         self.unreadable: dict[LogName, str] = {}
         """The logs that stay because nobody knows what is in them, and why."""
 
@@ -43,18 +46,24 @@ class CountedLogs:
                 self.unreadable[name] = str(error)
             log.error("entry log {name} stays: {error}", name=name.file_name, error=error)
             return None
+        self._forget(name)
         self._kept[name] = metadata
-        self._kept.move_to_end(name)
-        while sum(each.memory_bytes for each in self._kept.values()) > self._memory_bytes_max and len(self._kept) > 1:
-            self._kept.popitem(last=False)
+        self._sizes[name] = metadata.memory_bytes
+        self._memory_bytes += metadata.memory_bytes
+        while self._memory_bytes > self._memory_bytes_max and len(self._kept) > 1:
+            self._forget(next(iter(self._kept)))
         return metadata
 
     def retain(self, names: Iterable[LogName]) -> None:
         """Forget all logs but these."""
         wanted = frozenset(names)
-        for kept in (self._kept, self.unreadable):
-            for name in [each for each in kept if each not in wanted]:
-                del kept[name]
+        for name in [each for each in self._kept if each not in wanted]:
+            self._forget(name)
+        self.unreadable = {each: why for each, why in self.unreadable.items() if each in wanted}
+
+    def _forget(self, name: LogName) -> None:
+        if self._kept.pop(name, None) is not None:
+            self._memory_bytes -= self._sizes.pop(name)
 
     def _look(self, known: EntryLogMetadata | None, name: LogName) -> EntryLogMetadata:
         metadata = known or count(self._disk, self._storage.directory, name)

@@ -5,6 +5,7 @@ A log is written as ``<new>.log.compacting``; when it is whole it becomes ``<new
 points to a log that is not whole yet; to one that is whole some may, and the old log is there as well.
 """
 
+import errno
 import os
 from typing import Final
 
@@ -20,7 +21,20 @@ log = Logger()
 
 
 def clean(disk: Disk, directory: str) -> None:
-    """Remove logs that are not whole, and give those that are their one name; blocks.  Raises OSError."""
+    """Remove logs that are not whole, and give those that are their one name; blocks.
+
+    On a read-only file system they stay: no location points to the one kind, and the old log is there beside the other.
+    Raises OSError.
+    """
+    try:
+        _clean(disk, directory)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        log.warn("what a compaction has left stays: {error}", error=error)
+
+
+def _clean(disk: Disk, directory: str) -> None:
     names = disk.list_directory(directory)
     changed = False
     for name in names:

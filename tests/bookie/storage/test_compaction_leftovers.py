@@ -23,3 +23,11 @@ def test_half_logs_go_and_whole_ones_stay(disk: CrashingDisk, before: list[str],
     disk.crash()
     disk.restart()
     assert disk.list_directory(DIRECTORY) == after
+
+
+def test_on_a_read_only_file_system_they_stay(disk: CrashingDisk) -> None:
+    for name in ("1.log", "3.log.compacting", "4.log.1.compacted"):
+        disk.create(f"{DIRECTORY}/{name}")
+    disk.read_only = True
+    clean(disk, DIRECTORY)
+    assert disk.list_directory(DIRECTORY) == ["1.log", "3.log.compacting", "4.log.1.compacted"]
