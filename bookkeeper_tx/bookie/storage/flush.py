@@ -10,7 +10,8 @@ from attrs import frozen
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
-from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange
+from bookkeeper_tx.bookie.storage.indexes import WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
 from bookkeeper_tx.bookie.storage.unflushed import HeaderChange, Snapshot
 
@@ -35,7 +36,7 @@ class StorageFlush:
     Calls block, and come from one thread at a time.
     """
 
-    def __init__(self, logs: EntryLogWriter, indexes: IndexWriter, slice_count: int) -> None:
+    def __init__(self, logs: EntryLogWriter, indexes: WritesIndexes, slice_count: int) -> None:
         self._logs = logs
         self._indexes = indexes
         self._slice_count = slice_count

@@ -10,9 +10,9 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.checked_pieces import Piece, PieceMaker
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations
+from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations, put_locations
 from protocol_specs.disk import ledger_index as spec
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -33,16 +33,6 @@ class IndexChange:
     """Whether there is no file yet; then there must be a header."""
     is_doubtful: bool = False
     """Whether the file was found after a crash, so that its name may not be on the disk."""
-
-
-@frozen
-class WrittenLocations:
-    """The changes of a write to one index."""
-
-    parts: "list[tuple[int, int, array[int]]]"
-    """Number of a page, the first slot in it, and the locations from there on."""
-    pieces: list[Piece]
-    """Entries back to back in a log, for :class:`~bookkeeper_tx.bookie.storage.checked_pieces.CheckedPieces`."""
 
 
 class IndexWriter:
@@ -135,55 +125,13 @@ def _write_locations(file: File, change: IndexChange) -> WrittenLocations:
 
     Only what is new is written: a page is 8 KiB, and with many ledgers most flushes have a few entries of each.
     """
-    pieces = PieceMaker()
-    stretch = _Stretch(file)
-    last_number = -1
-    for each in change.placed:
-        run = each.run
-        locations = array("Q", map(each.base.__add__, run.offsets[:-1]))
-        stretch.add(run.first_entry_id, locations)
-        at, count = 0, len(locations)
-        while at < count:
-            number, slot = divmod(run.first_entry_id + at, spec.PAGE_COUNT)
-            if number != last_number:
-                last_number = number
-                pieces.close()
-            part = locations[at : at + spec.PAGE_COUNT - slot]
-            pieces.add(each, at, part)
-            at += len(part)
-    stretch.write()
-    if last_number >= 0:
-        end = spec.HEADER_SIZE + (last_number + 1) * spec.PAGE_SIZE
+
+    def put(first_entry_id: int, locations: "array[int]") -> None:
+        file.write(pack_locations(locations), spec.HEADER_SIZE + first_entry_id * spec.LOCATION_SIZE)
+
+    written = put_locations(change.placed, put)
+    if written.parts:
+        end = spec.HEADER_SIZE + (written.parts[-1][0] + 1) * spec.PAGE_SIZE
         if change.is_new or file.size() < end:
             file.truncate(end)
-    return WrittenLocations(stretch.parts, pieces.take())
-
-
-class _Stretch:
-    """The locations of consecutive entries, for one write."""
-
-    def __init__(self, file: File) -> None:
-        self.parts: list[tuple[int, int, array[int]]] = []
-        """What was written, page by page, as :class:`WrittenLocations` has it."""
-        self._file = file
-        self._locations = array("Q")
-        self._first_id = self._next_id = 0
-
-    def add(self, first_entry_id: int, locations: "array[int]") -> None:
-        if first_entry_id != self._next_id:
-            self.write()
-        if not self._locations:
-            self._first_id = first_entry_id
-        self._locations.extend(locations)
-        self._next_id = first_entry_id + len(locations)
-
-    def write(self) -> None:
-        locations = self._locations
-        if not locations:
-            return
-        number, slot = divmod(self._first_id, spec.PAGE_COUNT)
-        for at in range(-slot, len(locations), spec.PAGE_COUNT):
-            self.parts.append((number, max(-at, 0), locations[max(at, 0) : at + spec.PAGE_COUNT]))
-            number += 1
-        self._file.write(pack_locations(locations), spec.HEADER_SIZE + self._first_id * spec.LOCATION_SIZE)
-        self._locations = array("Q")
+    return written

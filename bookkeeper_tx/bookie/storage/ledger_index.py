@@ -142,6 +142,9 @@ class LedgerIndexes:
         self.directory = directory
         self._files = OpenFiles(disk, open_files_max)
 
+    def open(self) -> None:
+        """Nothing is to be done: files are opened one by one, when they are read."""
+
     def path(self, ledger_id: int) -> str:
         """Return the path of a ledger's index file."""
         if ledger_id >= SCOPED_MIN:

@@ -7,8 +7,9 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.storage.held_page import HeldPage, located
+from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
@@ -23,7 +24,7 @@ class LedgerLoader:
     loaded meanwhile; but not what a page told before a flush that changed it.
     """
 
-    def __init__(self, table: LedgerTable, indexes: LedgerIndexes, pages: LedgerCache, worker: Threads) -> None:
+    def __init__(self, table: LedgerTable, indexes: Indexes, pages: LedgerCache, worker: Threads) -> None:
         self.knows = table.knows
         """Whether a ledger is in memory, or certainly not here."""
         self.in_memory = table.in_memory

@@ -8,9 +8,10 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.entry import version
@@ -30,7 +31,7 @@ class LedgerTable:
     """
 
     def __init__(
-        self, indexes: LedgerIndexes, reader: EntryReader, in_use: Callable[[int], bool], count_max: int = LEDGERS_MAX
+        self, indexes: Indexes, reader: EntryReader, in_use: Callable[[int], bool], count_max: int = LEDGERS_MAX
     ) -> None:
         self._indexes = indexes
         self._reader = reader
@@ -52,7 +53,8 @@ class LedgerTable:
         """Whether the journal is still being replayed: it may have bytes that a crash has kept from an index file."""
 
     def start(self) -> None:
-        """Find the index files; blocks.  Raises OSError."""
+        """Find the indexes; blocks.  Raises OSError, RefusedToStart."""
+        self._indexes.open()
         for ledger_id in self._indexes.ledger_ids():
             self._with_index.add(ledger_id)
 

@@ -5,9 +5,10 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.storage.checked_pieces import PIECE_SIZE_MAX
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache, PageKey, location_in
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page, locations_of, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import Page, locations_of, page_of
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, StorageFailed
@@ -33,7 +34,7 @@ class RunLoader:
     """Loads runs and keeps them, and the index pages, for the next read."""
 
     def __init__(
-        self, indexes: LedgerIndexes, reader: EntryReader, pages: LedgerCache, runs: ReadCache, worker: Threads
+        self, indexes: Indexes, reader: EntryReader, pages: LedgerCache, runs: ReadCache, worker: Threads
     ) -> None:
         self._indexes = indexes
         self._reader = reader

@@ -7,10 +7,11 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
-from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter, WrittenLocations
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun

@@ -1,0 +1,56 @@
+"""What a class of ledger storage consists of: where the states of ledgers are kept, and the locations of entries.
+
+All else (write cache, entry logs, read-ahead, handles of ledgers) is the same in each: :class:`LedgerStorage` stands on
+these two.  Calls block and may come from any thread, those of :class:`WritesIndexes` from one at a time.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, Page
+from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations
+
+
+class Indexes(Protocol):
+    """Reads the indexes of all ledgers of a directory."""
+
+    def open(self) -> None:
+        """Get ready; nothing else is called before.  Raises OSError, RefusedToStart."""
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Return the ledgers that have an index.  Raises OSError."""
+
+    def path(self, ledger_id: int) -> str:
+        """Return where the index of a ledger is, for messages."""
+
+    def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
+        """Return the state of a ledger, None if it has no index; raises StorageFailed.
+
+        ``replaying``: what a crash has left unfinished counts as missing, since the journal still has its contents.
+        """
+
+    def read_page(self, ledger_id: int, number: int, count: int = ...) -> Page:
+        """Return the first ``count`` locations of a page, 0 for entries without one.  Raises StorageFailed."""
+
+    def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
+        """Return the result of :meth:`read_page` if it need not wait, else None."""
+
+    def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
+
+    def next_page(self, ledger_id: int, number: int) -> int | None:
+        """Return the first page from this one on that may have locations; raises StorageFailed."""
+
+    def last_entry(self, ledger_id: int) -> tuple[int, int]:
+        """Return the highest entry id that has a location, and that location; raises StorageFailed."""
+
+    def close(self) -> None:
+        """Close all files.  Later calls fail."""
+
+
+class WritesIndexes(Protocol):
+    """Writes them."""
+
+    def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
+        """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again."""
