@@ -16,6 +16,9 @@ from protocol_specs.disk.entry_log import LOG_SIZE_MAX
 
 MIB = 1024 * 1024
 
+LEDGER_STORAGE_CLASSES = ("SortedLedgerStorage", "InterleavedLedgerStorage", "DbLedgerStorage")
+"""Java's classes of ledger storage.  The first two write the same files."""
+
 QUARANTINE_S = 30.0
 """How long a client asks a bookie last that did not answer; long enough to spare most reads its time-out.  If one side
 did not accept the other's certificate or credentials, a client without a reactor does not connect for as long."""
@@ -137,6 +140,24 @@ class BookieConfig:
     """Pages of 1024 entry locations, 8 KiB each, in whose memory locations are kept (``pageLimit``)."""
     open_index_files_max: int = field(default=512, validator=gt(0))
     """Index files kept open (``openFileLimit``)."""
+    ledger_storage_class: str = field(default="SortedLedgerStorage", validator=in_(LEDGER_STORAGE_CLASSES))
+    """Where locations of entries are kept: ``DbLedgerStorage`` has them in RocksDB, ``SortedLedgerStorage`` and
+    ``InterleavedLedgerStorage`` in a file for each ledger (``ledgerStorageClass``)."""
+    rocksdb_block_cache_bytes: int = field(default=32 * MIB, validator=gt(0))
+    """Memory of RocksDB for blocks that it has read; Java takes a tenth of its direct memory
+    (``dbStorage_rocksDB_blockCacheSize``)."""
+    rocksdb_write_buffer_bytes: int = field(default=32 * MIB, validator=gt(0))
+    """Memory of RocksDB for locations that are in its log only; it may take twice as much.  Java takes 64 MiB
+    (``dbStorage_rocksDB_writeBufferSizeMB``)."""
+    rocksdb_table_bytes: int = field(default=64 * MIB, validator=gt(0))
+    """Size of a table file of RocksDB (``dbStorage_rocksDB_sstSizeInMB``)."""
+    rocksdb_block_bytes: int = field(default=64 * 1024, validator=gt(0))
+    """Size of a block, which is read as a whole (``dbStorage_rocksDB_blockSize``)."""
+    rocksdb_bloom_bits: int = field(default=10, validator=ge(0))
+    """Bits of bloom filters for each key, 0 for none; Java's reads use them
+    (``dbStorage_rocksDB_bloomFilterBitsPerKey``)."""
+    rocksdb_compression_enabled: bool = True
+    """Whether blocks are compressed, by LZ4 (``dbStorage_rocksDB_lz4CompressionEnabled``)."""
     flush_interval_s: float = field(default=10.0, validator=gt(0))
     """How long changed data may wait before it is flushed (``flushInterval``)."""
     disk_check_interval_s: float = field(default=10.0, validator=gt(0))

@@ -13,12 +13,13 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from protocol_specs.disk import bookie_status, cookie
+from protocol_specs.disk import formats_pb2 as disk_formats_pb2
 from protocol_specs.metadata import formats_pb2
 from protocol_specs.wire import v3_pb2
 
 ROOMS = ("wire", "entry", "disk", "metadata")
 
-MESSAGES = {"wire/v3": v3_pb2, "metadata/formats": formats_pb2}
+MESSAGES = {"wire/v3": v3_pb2, "metadata/formats": formats_pb2, "disk/formats": disk_formats_pb2}
 """The protobuf files, under the names that they have in vectors."""
 
 

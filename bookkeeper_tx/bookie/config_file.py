@@ -4,14 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bookkeeper_tx.bookie import config_keys
-from bookkeeper_tx.config import MIB
+from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
 from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 Warn = Callable[[str], None]
-
-STORAGE_CLASSES = ("SortedLedgerStorage", "InterleavedLedgerStorage")
-"""Both write the same files, and so does our storage."""
 
 
 def _directories(setting: Setting) -> list[str]:
@@ -71,7 +68,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
     if journals := values.pop("journal_directory", None):
         values["journal_directory"], *more = journals
         values |= {"more_journal_directories": tuple(more)} if more else {}
-    _check_storage(settings)
+    values |= _storage(settings, warn)
     values |= bookie_security(settings, warn)
     if "metadata_uri" not in values and "zkServers" in settings:
         values["metadata_uri"] = _zookeeper_uri(settings)
@@ -94,13 +91,28 @@ def _check(setting: Setting, warn: Warn) -> None:
         warn(f"{where} is not a known key")
 
 
-def _check_storage(settings: Mapping[str, Setting]) -> None:
+def _storage(settings: Mapping[str, Setting], warn: Warn) -> dict[str, Any]:
+    """Return the fields of the ledger storage that depend on its class."""
+    values: dict[str, Any] = {}
     storage = settings.get("ledgerStorageClass")
-    if storage is not None and storage.value and storage.class_name() not in STORAGE_CLASSES:
-        raise storage.refuse(
-            f"only the files of {' and '.join(STORAGE_CLASSES)} are supported; "
-            "entries that another storage class has written would be served as missing"
-        )
+    if storage is not None and storage.value:
+        values["ledger_storage_class"] = storage.class_name()
+        if storage.class_name() not in LEDGER_STORAGE_CLASSES:
+            raise storage.refuse(
+                f"only the files of {', '.join(LEDGER_STORAGE_CLASSES)} are supported; "
+                "entries that another storage class has written would be served as missing"
+            )
+    for key, (field, parts) in config_keys.DB_CACHES.items():
+        cache = settings.get(key)
+        if cache is not None and cache.value and values.get("ledger_storage_class") == "DbLedgerStorage":
+            values[field] = cache.integer(1) * MIB // parts
+        elif cache is not None and cache.value:
+            warn(f"{cache.where} does nothing without ledgerStorageClass = DbLedgerStorage")
+    _check_index_directories(settings)
+    return values
+
+
+def _check_index_directories(settings: Mapping[str, Setting]) -> None:
     index = settings.get("indexDirectories")
     ledgers = settings.get("ledgerDirectories")
     if index is not None and index.value and (ledgers is None or _directory(index) != _directory(ledgers)):

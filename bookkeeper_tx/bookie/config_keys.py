@@ -27,6 +27,12 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "pageLimit": ("index_pages_max", "count or default"),
     "openFileLimit": ("open_index_files_max", "count"),
     "flushInterval": ("flush_interval_s", "milliseconds"),
+    "dbStorage_rocksDB_blockCacheSize": ("rocksdb_block_cache_bytes", "count"),
+    "dbStorage_rocksDB_writeBufferSizeMB": ("rocksdb_write_buffer_bytes", "mebibytes"),
+    "dbStorage_rocksDB_sstSizeInMB": ("rocksdb_table_bytes", "mebibytes"),
+    "dbStorage_rocksDB_blockSize": ("rocksdb_block_bytes", "count"),
+    "dbStorage_rocksDB_bloomFilterBitsPerKey": ("rocksdb_bloom_bits", "count or none"),
+    "dbStorage_rocksDB_lz4CompressionEnabled": ("rocksdb_compression_enabled", "boolean"),
     "diskUsageThreshold": ("disk_usage_threshold", "part"),
     "diskUsageWarnThreshold": ("disk_usage_warn_threshold", "part"),
     "diskUsageLwmThreshold": ("disk_usage_low_water", "part"),
@@ -73,8 +79,23 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
 }
 """Key → field of BookieConfig, and the form of its value; those from ``handshakeTimeoutMs`` on are not Java's."""
 
-HANDLED: Final = frozenset({"zkServers", "zkLedgersRootPath", "indexDirectories", "ledgerStorageClass"})
+HANDLED: Final = frozenset(
+    [
+        "dbStorage_readAheadCacheMaxSizeMb",
+        "dbStorage_writeCacheMaxSizeMb",
+        "indexDirectories",
+        "ledgerStorageClass",
+        "zkLedgersRootPath",
+        "zkServers",
+    ]
+)
 """Keys that have code of their own in ``config_file``."""
+
+DB_CACHES: Final = {
+    "dbStorage_writeCacheMaxSizeMb": ("write_cache_bytes_max", 2),
+    "dbStorage_readAheadCacheMaxSizeMb": ("read_cache_bytes_max", 1),
+}
+"""Key of DbLedgerStorage → field of BookieConfig, and into how many parts Java cuts the memory."""
 
 _STORAGE = "acknowledged entries would not be as safe as they are with Java"
 _SECURITY = "it is not implemented, and the bookie would be open to everyone"
@@ -125,6 +146,12 @@ INERT: Final[dict[str, tuple[str, ...]]] = {
     "journalReuseFiles": ("false",),
     "enableLocalTransport": ("false",),
     "disableServerSocketBind": ("false",),
+    "dbStorage_directIOEntryLogger": ("false",),
+    "dbStorage_rocksDB_checksum_type": ("kxxhash",),
+    "dbStorage_rocksDB_format_version": ("5",),
+    "dbStorage_rocksDB_maxSizeInLevel1MB": ("256",),
+    "dbStorage_rocksDB_numFilesInLevel0": ("4",),
+    "dbStorage_rocksDB_numLevels": ("-1",),
     "pageSize": ("8192",),
     "sortedLedgerStorageEnabled": ("true", "false"),
     "useTransactionalCompaction": ("true", "false"),
@@ -154,7 +181,6 @@ NOT_IMPLEMENTED: Final = frozenset(
         "byteBufAllocatorSizeMax",
         "byteBufAllocatorSizeMin",
         "closeChannelOnResponseTimeout",
-        "dbStorage_directIOEntryLogger",
         "dbStorage_directIOEntryLoggerMaxFdCacheTimeSeconds",
         "dbStorage_directIOEntryLoggerReadBufferSizeMB",
         "dbStorage_directIOEntryLoggerTotalReadBufferSizeMB",
@@ -162,21 +188,8 @@ NOT_IMPLEMENTED: Final = frozenset(
         "dbStorage_maxThrottleTimeMs",
         "dbStorage_readAheadCacheBatchBytesSize",
         "dbStorage_readAheadCacheBatchSize",
-        "dbStorage_readAheadCacheMaxSizeMb",
-        "dbStorage_rocksDB_blockCacheSize",
-        "dbStorage_rocksDB_blockSize",
-        "dbStorage_rocksDB_bloomFilterBitsPerKey",
-        "dbStorage_rocksDB_checksum_type",
-        "dbStorage_rocksDB_format_version",
         "dbStorage_rocksDB_logLevel",
         "dbStorage_rocksDB_logPath",
-        "dbStorage_rocksDB_lz4CompressionEnabled",
-        "dbStorage_rocksDB_maxSizeInLevel1MB",
-        "dbStorage_rocksDB_numFilesInLevel0",
-        "dbStorage_rocksDB_numLevels",
-        "dbStorage_rocksDB_sstSizeInMB",
-        "dbStorage_rocksDB_writeBufferSizeMB",
-        "dbStorage_writeCacheMaxSizeMb",
         "defaultRocksdbConf",
         "desiredNumZonesPerWriteQuorum",
         "enableBusyWait",

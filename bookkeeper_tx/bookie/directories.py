@@ -16,8 +16,10 @@ from bookkeeper_tx.bookie.disk import Directory, Disk, File
 from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
+from protocol_specs.disk.db_index import LEDGERS, LOCATIONS
 from protocol_specs.disk.last_mark import FILE_NAME as MARK_NAME
 from protocol_specs.disk.last_mark import file_name as mark_name
+from protocol_specs.disk.ledger_index import INDEX_SUFFIX
 
 LOCK_NAME: Final = "bookie.lock"
 """The kernel holds a lock on it while our bookie runs, or a command reads or changes its files.
@@ -31,7 +33,8 @@ OLD_LAYOUT: Final = (".txn", ".idx", ".log")
 MARK: Final = re.compile(re.escape(MARK_NAME) + r"(\.\d+)?")
 """The name of a file with the mark of a journal."""
 
-ROCKSDB_NAMES: Final = ("ledgers", "locations")
+_LEVEL = re.compile("[0-9a-f]{1,2}|[0-9a-f]{8}")
+"""The name of a directory with index files, or with more of these directories."""
 
 
 class DirectoryLost(StorageFailed):
@@ -68,8 +71,16 @@ def unused(disk: Disk, directories: Iterable[str], writing: bool = False) -> Ite
 class Directories:
     """The directories of one bookie; ``more_journals`` are those of the journals behind the first.  Calls block."""
 
-    def __init__(self, disk: Disk, journal: str, ledger: str, more_journals: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        journal: str,
+        ledger: str,
+        ledger_storage_class: str = "SortedLedgerStorage",
+        more_journals: Sequence[str] = (),
+    ) -> None:
         self._disk = disk
+        self._ledger_storage_class = ledger_storage_class
         self._configured = list(dict.fromkeys((journal, *more_journals, ledger)))
         self._journal_count = 1 + len(more_journals)
         self._locks: list[File] = []
@@ -186,12 +197,7 @@ class Directories:
             return
         current = os.path.join(directory, CURRENT)
         names = self._disk.list_directory(current)
-        rocksdb = [name for name in ROCKSDB_NAMES if name in names]
-        if rocksdb:
-            raise RefusedToStart(
-                f"{os.path.join(current, rocksdb[0])} was written by DbLedgerStorage, which is not supported: "
-                "convert the directory to interleaved storage, or give an empty one"
-            )
+        self._check_storage_class(current, names)
         self._check_marks(current, names)
 
     def _check_marks(self, current: str, names: Sequence[str]) -> None:
@@ -203,3 +209,32 @@ class Directories:
                 f"{os.path.join(current, min(marks))} was written by a bookie with another number of journal "
                 f"directories than {count}: name all of them, in the same order"
             )
+
+    def _check_storage_class(self, current: str, names: list[str]) -> None:
+        """Raise RefusedToStart if another class of storage has written the indexes here."""
+        databases = [name for name in (LEDGERS, LOCATIONS) if name in names]
+        if self._ledger_storage_class == "DbLedgerStorage":
+            file = None if databases else self._index_file_below(current)
+            if file is not None:
+                raise RefusedToStart(
+                    f"{file} was written by another storage than DbLedgerStorage: convert the directory, or leave out "
+                    "ledgerStorageClass, or give an empty directory"
+                )
+        elif databases:
+            raise RefusedToStart(
+                f"{os.path.join(current, databases[0])} was written by DbLedgerStorage: set ledgerStorageClass to it, "
+                "or convert the directory, or give an empty one"
+            )
+
+    def _index_file_below(self, directory: str) -> str | None:
+        """Return the path of an index file, None if there is none."""
+        for name in self._disk.list_directory(directory):
+            path = os.path.join(directory, name)
+            if name.endswith(INDEX_SUFFIX):
+                return path
+            if _LEVEL.fullmatch(name):
+                with contextlib.suppress(NotADirectoryError):
+                    file = self._index_file_below(path)
+                    if file is not None:
+                        return file
+        return None

@@ -11,7 +11,9 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.sync_group import SyncGroup, syncs_whole
+from bookkeeper_tx.config import BookieConfig
 
 Buffer = bytes | bytearray | memoryview
 
@@ -219,6 +221,13 @@ class Disk:
     def sync_group(self, directory: str) -> SyncGroup:
         """Return what makes many files below ``directory`` durable together; to be closed."""
         return SyncGroup(directory, self.sync_directory, syncs_whole(directory))
+
+    def open_key_values(self, path: str, config: BookieConfig) -> KeyValues:
+        """Open the RocksDB database in a directory, made if there is none; raises RefusedToStart."""
+        # Only here: it needs rocksdict.
+        from bookkeeper_tx.bookie.rocks_db import RocksDb
+
+        return RocksDb(path, config)
 
     def free_bytes(self, path: str) -> int:
         """Return the bytes that we may still write to the file system of ``path``."""

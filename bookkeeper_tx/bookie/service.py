@@ -153,7 +153,11 @@ class BookieService(Service):
         config, disk = self._config, self._disk
         security = self._security()  # first: it refuses a configuration before a file is touched
         directories = Directories(
-            disk, config.journal_directory, config.ledger_directory, more_journals=config.more_journal_directories
+            disk,
+            config.journal_directory,
+            config.ledger_directory,
+            config.ledger_storage_class,
+            more_journals=config.more_journal_directories,
         )
         directories.open()
         self._undo.append(directories.close)

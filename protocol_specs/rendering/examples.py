@@ -45,7 +45,7 @@ def annotated(spec: str, data: str) -> str:
 def block(spec: str, data: bytes, name: str = "") -> str:
     """Return the fenced block of ``data``; entries in it have the digest type that ``name`` ends with, if any."""
     size = next((digest.size for digest in DIGESTS if name.endswith(digest.name)), None)
-    spec = spec.replace("metadata/formats.", "metadata/formats_pb2.")
+    spec = spec.replace("/formats.", "/formats_pb2.")
     return f"```hex {spec}\n" + _lines(_pieces(spec, data, size)) + "```\n"
 
 

@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from random import Random
 
 from bookkeeper_tx.bookie.disk import Buffer, Directory, Disk, File
+from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.sync_group import SyncGroup
+from bookkeeper_tx.config import BookieConfig
+from tests.bookie.crashing_key_values import CrashingKeyValues, Stored
 from tests.bookie.crashing_node import SECTOR_SIZE, Node
 
 DIRECTORY = "/data/current"
@@ -81,8 +84,7 @@ class CrashingFile(File):
     def close(self) -> None: ...
 
     def _check(self) -> None:
-        if self._life != self._disk.life or self._disk.crashed:
-            raise Crashed
+        self._disk.check_alive(self._life)
 
 
 class CrashingDirectory(Directory):
@@ -126,6 +128,7 @@ class CrashingDisk(Disk):
         self._new_directories: set[str] = set()
         """Those that are not in their parent on the disk yet."""
         self._locks: set[str] = set()
+        self._databases: dict[str, Stored] = {}
 
     # Faults -----------------------------------------------------------------------------------------------------
 
@@ -152,6 +155,9 @@ class CrashingDisk(Disk):
             if self.random.random() < 0.5:
                 self._lose(directory)
         self._new_directories = set()
+        self._databases = {path: each for path, each in self._databases.items() if path in self._directories}
+        for database in self._databases.values():
+            database.crash(self.random)
         self._names = dict(self._durable_names)
         self._locks.clear()
         self.crashed = True
@@ -192,6 +198,18 @@ class CrashingDisk(Disk):
                 return size - grown
             self.capacity -= grown
         return size
+
+    def admit_batch(self, size: int) -> None:
+        """Raise OSError if no batch of so many bytes can be written."""
+        if self._failing_writes or (self.capacity is not None and size > self.capacity):
+            self.admit_write(0, max(size, 1), size)
+            raise OSError(self.write_errno, os.strerror(self.write_errno))
+        self.admit_write(0, size, size)
+
+    def check_alive(self, life: int) -> None:
+        """Raise Crashed in a process that has not outlived the last crash."""
+        if life != self.life or self.crashed:
+            raise Crashed
 
     def admit_sync(self) -> None:
         if self._failing_syncs:
@@ -290,6 +308,12 @@ class CrashingDisk(Disk):
 
     def sync_group(self, directory: str) -> SyncGroup:
         return SyncGroup(directory, self.sync_directory, whole=False, threads_max=1)
+
+    def open_key_values(self, path: str, config: BookieConfig) -> KeyValues:
+        if path not in self._databases:
+            self.make_directories(path, durable=False)
+            self._databases[path] = Stored()
+        return CrashingKeyValues(self._databases[path], self)
 
     def free_bytes(self, path: str) -> int:
         return self.total_bytes(path) if self.capacity is None else self.capacity

@@ -23,6 +23,8 @@ from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
 from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
 
+pytestmark = pytest.mark.usefixtures("ledger_storage_class")
+
 OTHER_LEDGER = LEDGER + 1
 EIO = (101).to_bytes(4, "big")
 EREADONLY = (105).to_bytes(4, "big")

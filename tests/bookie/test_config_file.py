@@ -140,7 +140,7 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "fileInfoFormatVersionToWrite=0",
         "entryLogPerLedgerEnabled=true",
         "skipReplayJournalInvalidRecord=true",
-        "ledgerStorageClass=org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+        "ledgerStorageClass=com.example.OwnLedgerStorage",
         "ledgerDirectories=/a,/b",
         "indexDirectories=/c",
         "logSizeLimit=1073741825",
@@ -164,8 +164,7 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
     "line",
     [
         "journalFormatVersionToWrite=6",
-        "ledgerStorageClass=org.apache.bookkeeper.bookie.SortedLedgerStorage",
-        "ledgerStorageClass=org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
+        "dbStorage_rocksDB_format_version=5",
         "enableLocalTransport=false",
         "autoRecoveryDaemonEnabled=false",
         "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",
@@ -176,6 +175,36 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
 )
 def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:
     assert read(line) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "org.apache.bookkeeper.bookie.SortedLedgerStorage",
+        "org.apache.bookkeeper.bookie.InterleavedLedgerStorage",
+        "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+    ],
+)
+def test_the_class_of_ledger_storage_is_java_s(read: Any, name: str) -> None:
+    assert read(f"ledgerStorageClass={name}") == ({"ledger_storage_class": name.rpartition(".")[2]}, [])
+
+
+def test_the_caches_of_db_ledger_storage_are_for_it_only(read: Any) -> None:
+    caches = "dbStorage_writeCacheMaxSizeMb=64\ndbStorage_readAheadCacheMaxSizeMb=8\nskipListSizeLimit=1000\n"
+    values, warnings = read(caches + "ledgerStorageClass=o.a.DbLedgerStorage\ndbStorage_rocksDB_blockSize=4096")
+    assert values == {
+        "ledger_storage_class": "DbLedgerStorage",
+        "write_cache_bytes_max": 32 * MIB,
+        "read_cache_bytes_max": 8 * MIB,
+        "rocksdb_block_bytes": 4096,
+    }
+    assert warnings == []
+    values, warnings = read(caches)
+    assert values == {"write_cache_bytes_max": 1000}
+    assert [each.partition(": ")[2].partition(" ")[0] for each in warnings] == [
+        "dbStorage_writeCacheMaxSizeMb",
+        "dbStorage_readAheadCacheMaxSizeMb",
+    ]
 
 
 def test_what_does_nothing_is_named_once_each(read: Any) -> None:

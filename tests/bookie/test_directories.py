@@ -204,3 +204,20 @@ def test_a_command_that_reads_leaves_nothing_behind(tmp_path: Path) -> None:
     with unused(Disk(), [str(tmp_path)]):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_index_files_are_refused_by_db_ledger_storage(tmp_path: Path) -> None:
+    put(tmp_path / "current", "12/7/12345.new")
+    db = Directories(Disk(), str(tmp_path), str(tmp_path), "DbLedgerStorage")
+    db.open()
+    db.close()
+    for name in ("0/7/7.idx", "00000000/00000001/00000000/00000007.idx"):
+        put(tmp_path / "current", name)
+        with pytest.raises(RefusedToStart, match=rf"current/{name} was written by another storage"):
+            db.open()
+        (tmp_path / "current" / name).unlink()
+
+
+def test_index_files_beside_databases_are_leftovers(tmp_path: Path) -> None:
+    put(tmp_path / "current", "0/7/7.idx", "ledgers/CURRENT", "locations/CURRENT")
+    Directories(Disk(), str(tmp_path), str(tmp_path), "DbLedgerStorage").open()

@@ -12,6 +12,7 @@ from google.protobuf.descriptor import Descriptor
 
 from protocol_specs import document
 from protocol_specs.disk import entry_log, journal, last_mark, ledger_index, meta_entries
+from protocol_specs.disk import formats_pb2 as disk_formats_pb2
 from protocol_specs.entry import v1
 from protocol_specs.entry import v2 as entry_v2
 from protocol_specs.metadata import formats_pb2
@@ -27,7 +28,11 @@ DECLARATIONS = {
     for name, value in vars(module).items()
     if isinstance(value, construct.Struct) or layout.bit_fields(value) is not None
 }
-MESSAGES = [*v3_pb2.DESCRIPTOR.message_types_by_name.values(), *formats_pb2.DESCRIPTOR.message_types_by_name.values()]
+MESSAGES = [
+    message
+    for module in (v3_pb2, formats_pb2, disk_formats_pb2)
+    for message in module.DESCRIPTOR.message_types_by_name.values()
+]
 
 
 @pytest.fixture
@@ -117,7 +122,7 @@ def test_every_frame_has_its_table_in_the_reference(module: Any) -> None:
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.name)
 def test_every_message_has_its_table_and_every_field_of_it_a_meaning(message: Descriptor) -> None:
-    stem = "wire/v3_pb2" if message.file.name.endswith("v3.proto") else "metadata/formats_pb2"
+    stem = message.file.name.removeprefix("protocol_specs/").replace(".proto", "_pb2")
     if message.fields:
         assert f"<!-- spec message {stem}.{message.name} -->" in _pages()
     said = proto.said_of(message.file.name.removeprefix("protocol_specs/"))

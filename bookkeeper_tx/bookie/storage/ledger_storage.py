@@ -22,15 +22,14 @@ from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT, Flushed, StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes, FlushGivenUp
-from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
+from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
@@ -67,7 +66,7 @@ class LedgerStorage:
         time_s: Callable[[], float] = time.time,
     ) -> None:
         """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
-        self._indexes = LedgerIndexes(disk, directory, config.open_index_files_max)
+        self._indexes, writer = indexes_of(disk, directory, config)
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directory, self._pieces)
         self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
@@ -86,11 +85,10 @@ class LedgerStorage:
 
         Without it the methods here read ledgers from the disk themselves; entries before a ledger's last one are not
         added without it."""
-        index_writer = IndexWriter(disk, self._indexes)
-        flusher = StorageFlush(self._logs, index_writer, slice_count)
+        flusher = StorageFlush(self._logs, writer, slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self._deleted = DeletedLedgers(disk, directory, time_s)
-        self._disk, self._directory, self._index_writer = disk, directory, index_writer
+        self._disk, self._directory, self._index_writer = disk, directory, writer
         self.collection = StorageCollection(
             disk,
             directory,
@@ -102,7 +100,7 @@ class LedgerStorage:
             self._deleted,
             self._logs,
             self._indexes,
-            index_writer,
+            writer,
             self._reader,
             self._pages,
             runs,

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
@@ -22,6 +24,9 @@ from tests.conftest import result_of
 
 MARK = LogMark(1, 512)
 
+index_files_only = pytest.mark.parametrize("ledger_storage_class", ["SortedLedgerStorage"], indirect=True)
+"""Marks a test that looks at index files, in a module whose tests are for each class of storage."""
+
 
 def new_storage(
     disk: Disk,
@@ -32,10 +37,10 @@ def new_storage(
     serving: bool = True,
     slice_count: int = SLICE_COUNT,
     time_s: Callable[[], float] = lambda: 1_700_000_000.0,
-    **limits: int,
+    **settings: Any,
 ) -> LedgerStorage:
     """Make a storage and start it; ``serving`` False leaves it open for a replay."""
-    config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **limits)
+    config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **settings)
     storage = LedgerStorage(
         disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
     )

@@ -15,9 +15,11 @@ from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry, run_of
-from tests.bookie.storage.storages import MARK, add, flush, new_storage, read
+from tests.bookie.storage.storages import MARK, add, flush, index_files_only, new_storage, read
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import failure_of, result_of
+
+pytestmark = pytest.mark.usefixtures("ledger_storage_class")
 
 
 @pytest.fixture
@@ -35,6 +37,7 @@ def lac_body(last_add_confirmed: int, digest_size: int = 4) -> bytes:
     return (7).to_bytes(8, "big") + last_add_confirmed.to_bytes(8, "big") + b"d" * digest_size
 
 
+@index_files_only
 def test_the_files_are_those_of_java(tmp_path: Path) -> None:
     storage = new_storage(Disk(), str(tmp_path))
     storage.open_for(0x12345, KEY)
@@ -155,6 +158,7 @@ def test_a_damaged_last_entry_does_not_hide_the_others(disk: CrashingDisk, stora
         read(again, 7, 1)
 
 
+@index_files_only
 def test_a_damaged_index_is_no_unknown_ledger(disk: CrashingDisk, storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
     flush(storage)
@@ -254,6 +258,7 @@ def test_a_failed_flush_keeps_all_and_its_mark(disk: CrashingDisk, storage: Ledg
     assert not storage.dirty
 
 
+@index_files_only
 def test_an_index_that_cannot_be_written_does_not_grow_the_log(disk: CrashingDisk, storage: LedgerStorage) -> None:
     storage.open_for(7, KEY)
     add(storage, run_of(0, 5000))
@@ -349,6 +354,7 @@ def test_memory_is_free_again_slice_by_slice_and_the_mark_comes_last(disk: Crash
     assert marks == [MARK]
 
 
+@index_files_only
 def test_what_is_durable_of_a_failed_flush_is_not_written_again(disk: CrashingDisk) -> None:
     worker = SteppedWorker()
     storage = new_storage(disk, DIRECTORY, flush_worker=worker, slice_count=1)
@@ -400,7 +406,9 @@ def test_absent_entries_of_a_known_ledger_are_no_entry(storage: LedgerStorage) -
 # Ledgers outside scope 0 ---------------------------------------------------------------------------------------------
 
 
-def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: LedgerStorage) -> None:
+def test_scoped_entries_are_stored_and_read_again(
+    disk: CrashingDisk, ledger_storage_class: str, storage: LedgerStorage
+) -> None:
     """Also beside a ledger of scope 0 with the same lower half."""
     scoped, plain = join(1, 7), 7
     for ledger_id in (scoped, plain):
@@ -413,7 +421,10 @@ def test_scoped_entries_are_stored_and_read_again(disk: CrashingDisk, storage: L
             for entry_id in (0, 5, 199):
                 assert read(served, ledger_id, entry_id) == entry(entry_id, 40, ledger_id)
     assert disk.exists(f"{DIRECTORY}/1.log128")
-    assert disk.exists(f"{DIRECTORY}/00000000/00000001/00000000/00000007.idx")
+    index = (
+        "scopedLocations" if ledger_storage_class == "DbLedgerStorage" else "00000000/00000001/00000000/00000007.idx"
+    )
+    assert disk.exists(f"{DIRECTORY}/{index}")
 
 
 @pytest.mark.parametrize(
@@ -456,6 +467,7 @@ def test_every_entry_is_in_memory_or_in_the_index_also_while_it_is_flushed(disk:
     assert storage.unflushed_ranges(9) == []
 
 
+@index_files_only
 def test_entries_whose_index_has_vanished_are_not_absent(disk: CrashingDisk, storage: LedgerStorage) -> None:
     """Recovery would take "no such entry" for the end of the ledger."""
     storage.open_for(7, KEY)

@@ -7,6 +7,8 @@ import pytest
 from tests.bookie.storage.storages import explicit_lac
 from tests.bookie.storage.test_ledger_storage_model import LEDGERS, Bookie
 
+pytestmark = pytest.mark.usefixtures("ledger_storage_class")
+
 SCOPES = {"scope 0": LEDGERS[:3], "mixed": [LEDGERS[3], LEDGERS[0], LEDGERS[4]]}
 
 

@@ -32,7 +32,8 @@ LIMITS: Any = {
 class Bookie:
     """A storage with a list as its journal: an operation is acknowledged once it is in the list."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, ledger_storage_class: str = "SortedLedgerStorage") -> None:
+        self.ledger_storage_class = ledger_storage_class
         self.disk = CrashingDisk(seed)
         self.disk.caches = seed % 2 == 0
         self.disk.make_directories(DIRECTORY)
@@ -51,6 +52,7 @@ class Bookie:
             serving=False,
             slice_count=2,
             write_cache_bytes_max=write_cache_bytes_max,
+            ledger_storage_class=self.ledger_storage_class,
             **LIMITS,
         )
         sink = StorageSink(storage)
@@ -122,11 +124,12 @@ class Bookie:
 
 class StorageMachine(RuleBasedStateMachine):
     ledger_ids = st.sampled_from(LEDGERS)
+    ledger_storage_class = "SortedLedgerStorage"
     sizes = st.lists(st.one_of(st.integers(33, 200), st.just(41), st.just(3000)), min_size=1, max_size=12)
 
     @initialize(seed=st.integers(0, 2**32))
     def begin(self, seed: int) -> None:
-        self.bookie = Bookie(seed)
+        self.bookie = Bookie(seed, self.ledger_storage_class)
 
     @rule(ledger_id=ledger_ids, first=st.one_of(st.integers(0, 30), st.integers(1018, 1030)), sizes=sizes)
     def add(self, ledger_id: int, first: int, sizes: list[int]) -> None:
@@ -195,7 +198,12 @@ class StorageMachine(RuleBasedStateMachine):
         self.bookie.check()
 
 
+class DbStorageMachine(StorageMachine):
+    ledger_storage_class = "DbLedgerStorage"
+
+
 TestStorageMachine = pytest.mark.slow(StorageMachine.TestCase)
-TestStorageMachine.settings = settings(
+TestDbStorageMachine = pytest.mark.slow(DbStorageMachine.TestCase)
+TestStorageMachine.settings = TestDbStorageMachine.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

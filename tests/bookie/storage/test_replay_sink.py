@@ -7,7 +7,9 @@ from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, entry, run_of
-from tests.bookie.storage.storages import flush, new_storage, read
+from tests.bookie.storage.storages import flush, index_files_only, new_storage, read
+
+pytestmark = pytest.mark.usefixtures("ledger_storage_class")
 
 
 @pytest.fixture
@@ -119,6 +121,7 @@ def test_a_long_replay_is_flushed_on_the_way(disk: CrashingDisk) -> None:
         read(storage, 7, 100)
 
 
+@index_files_only
 @pytest.mark.parametrize("data", [b"", bytes(1024)])
 def test_an_index_that_a_crash_left_unfinished_is_made_again(
     disk: CrashingDisk, storage: LedgerStorage, data: bytes
@@ -134,6 +137,7 @@ def test_an_index_that_a_crash_left_unfinished_is_made_again(
     assert read(again, 7, 0) == entry(0, 30)
 
 
+@index_files_only
 @pytest.mark.parametrize("data", [b"", bytes(1024)])
 def test_records_of_an_index_without_header_and_key_are_not_given_up(disk: CrashingDisk, data: bytes) -> None:
     disk.make_directories(f"{DIRECTORY}/0/7")

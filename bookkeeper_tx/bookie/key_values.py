@@ -1,0 +1,41 @@
+"""A store of keys and values, all bytes, in the order of the keys: what the bookie needs of RocksDB."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+
+class KeyValues(Protocol):
+    """One store.  Calls block, and raise OSError; reads may come from any thread, changes from one at a time.
+
+    A change is there for reads at once, and durable after :meth:`sync`: a crash leaves the changes up to some moment
+    after the last one.  What cannot be read is never taken for what is not there.
+    """
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, None if there is none."""
+
+    def keys(self) -> Iterator[bytes]:
+        """Return all keys, ascending."""
+
+    def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        """Return keys and values from ``first`` on and before ``end``, ascending; ``count`` there can be at most."""
+
+    def next_key(self, first: bytes, end: bytes) -> bytes | None:
+        """Return the first key from ``first`` on and before ``end``, None if there is none."""
+
+    def last_item(self, first: bytes, end: bytes) -> tuple[bytes, bytes] | None:
+        """Return the last key from ``first`` on and before ``end``, and its value, None if there is none."""
+
+    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        """Give each of the keys its value."""
+
+    def delete_ranges(self, ranges: Sequence[tuple[bytes, bytes]]) -> None:
+        """Delete what is in these ranges, each from its first key to before its end."""
+
+    def sync(self) -> None:
+        """Return when all changes are on the disk.
+
+        After an OSError they can be made, and synced, again."""
+
+    def close(self) -> None:
+        """Close the files.  Later calls fail."""

@@ -1,0 +1,223 @@
+"""RocksDB through rocksdict, with files that Java's RocksDB reads as well.
+
+``write`` and the iterators of rocksdict keep all Python threads waiting; its ``flush_wal``, the ``get`` of a list and
+``close`` do not.  So batches are small and never synced by the write itself, a write that RocksDB would hold up is
+tried again later, and what an iterator will need is brought into RocksDB's memory before.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
+
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
+from protocol_specs.disk.db_index import ROCKSDB_FORMAT_VERSION
+
+BATCH_COUNT: Final = 4096
+"""Changes written at once: less than a millisecond, in which nothing else runs."""
+
+STALL_S: Final = 0.01
+"""How long to wait for RocksDB when it has too much to write."""
+
+OPEN_TABLES_MAX: Final = 256
+"""Table files kept open; each has up to ``rocksdb_table_bytes``."""
+
+DIRECTORY_MODE: Final = 0o700
+"""RocksDB lets everyone read its files, in which are the master keys of ledgers."""
+
+_Result = TypeVar("_Result")
+
+
+class RocksDb:
+    """A RocksDB database as :class:`~bookkeeper_tx.bookie.key_values.KeyValues`, made if there is none.
+
+    Raises RefusedToStart if it cannot be opened.
+    """
+
+    def __init__(self, path: str, config: BookieConfig) -> None:
+        self.path = path
+        self._rocksdict = _binding()
+        self._options = _options(self._rocksdict, config)
+        self._write_options = self._rocksdict.WriteOptions()
+        self._write_options.no_slowdown = True
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, DIRECTORY_MODE)
+        try:
+            self._db = self._open()
+        except Exception as error:
+            raise RefusedToStart(_why_not(path, error, self._rocksdict)) from error
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._found([key])[0]
+
+    def keys(self) -> Iterator[bytes]:
+        last = b""
+        found = self._db.keys()
+        for last in found:
+            yield last
+        self._check_end(last, self._rocksdict.ReadOptions())
+
+    def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        self._found([first, end])
+        reading = self._before(end)
+        found = _raising(lambda: list(self._db.items(from_key=first, read_opt=reading)))
+        if len(found) < count:
+            self._check_end(found[-1][0] if found else first, reading)
+        return found
+
+    def next_key(self, first: bytes, end: bytes) -> bytes | None:
+        self._found([first])
+        found = self._iterator(self._before(end))
+        found.seek(first)
+        _raising(found.status)
+        return found.key() if found.valid() else None
+
+    def last_item(self, first: bytes, end: bytes) -> tuple[bytes, bytes] | None:
+        self._found([first, end])
+        found = self._iterator(self._rocksdict.ReadOptions())
+        found.seek_for_prev(end)
+        if found.valid() and found.key() == end:
+            found.prev()
+        _raising(found.status)
+        return (found.key(), found.value()) if found.valid() and found.key() >= first else None
+
+    def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
+        for at in range(0, len(keys), BATCH_COUNT):
+            end = at + BATCH_COUNT
+            self._write("put", keys[at:end], values[at:end])
+
+    def delete_ranges(self, ranges: Sequence[tuple[bytes, bytes]]) -> None:
+        for at in range(0, len(ranges), BATCH_COUNT):
+            firsts, ends = zip(*ranges[at : at + BATCH_COUNT], strict=True)
+            self._write("delete_range", firsts, ends)
+
+    def sync(self) -> None:
+        try:
+            self._db.flush_wal(True)
+        except Exception as error:
+            self._reopen()
+            raise _os_error(error, self.path) from error
+
+    def close(self) -> None:
+        _raising(self._db.close)
+
+    def _open(self) -> Any:
+        # The options of the default column family are those of the files otherwise, if these can be read.
+        return self._rocksdict.Rdict(self.path, self._options, {"default": self._options})
+
+    def _reopen(self) -> None:
+        """Open it anew: RocksDB refuses all writes after one that has failed.  What is not on the disk is lost then."""
+        with contextlib.suppress(Exception):
+            self._db.close()
+        with contextlib.suppress(Exception):  # then this one refuses all calls, and each write tries again
+            self._db = self._open()
+
+    def _write(self, change: str, *arguments: Sequence[bytes]) -> None:
+        """Make changes of one kind, together; ``arguments`` has those of each."""
+        while True:
+            batch = self._rocksdict.WriteBatch(raw_mode=True)
+            deque(map(getattr(batch, change), *arguments), maxlen=0)
+            try:
+                self._db.write(batch, self._write_options)
+            except Exception as error:
+                if "stall" not in str(error).lower():
+                    self._reopen()
+                    raise _os_error(error, self.path) from error
+                time.sleep(STALL_S)
+            else:
+                return
+
+    def _found(self, keys: list[bytes]) -> list[bytes | None]:
+        """Return the values of some keys; waits for the disk without keeping other threads from work."""
+        values: list[bytes | None] = _raising(lambda: self._db.get(keys))
+        return values
+
+    def _before(self, end: bytes) -> Any:
+        reading = self._rocksdict.ReadOptions()
+        reading.set_iterate_upper_bound(end)
+        return reading
+
+    def _iterator(self, reading: Any) -> Any:
+        return _raising(lambda: self._db.iter(reading))
+
+    def _check_end(self, last: bytes, reading: Any) -> None:
+        """Raise the error that has ended an iteration after ``last``, if there was one: iterators keep silent of it."""
+        found = self._iterator(reading)
+        found.seek(last + b"\0")
+        _raising(found.status)
+
+
+def _binding() -> Any:
+    try:
+        import rocksdict
+    except ImportError as error:
+        raise RefusedToStart(
+            f"DbLedgerStorage needs RocksDB ({error}): pip install 'bookkeeper_tx[rocksdb]', or choose another "
+            "ledgerStorageClass for a new bookie"
+        ) from error
+    return rocksdict
+
+
+def _options(rocksdict: Any, config: BookieConfig) -> Any:
+    table = rocksdict.BlockBasedOptions()
+    table.set_block_size(config.rocksdb_block_bytes)
+    table.set_block_cache(rocksdict.Cache(config.rocksdb_block_cache_bytes))
+    table.set_cache_index_and_filter_blocks(True)  # otherwise they would take memory without limit
+    table.set_format_version(ROCKSDB_FORMAT_VERSION)
+    table.set_checksum_type(rocksdict.ChecksumType.xxhash())
+    if config.rocksdb_bloom_bits:
+        table.set_bloom_filter(config.rocksdb_bloom_bits, False)
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_block_based_table_factory(table)
+    compression = rocksdict.DBCompressionType
+    options.set_compression_type(compression.lz4() if config.rocksdb_compression_enabled else compression.none())
+    options.set_write_buffer_size(config.rocksdb_write_buffer_bytes)
+    options.set_target_file_size_base(config.rocksdb_table_bytes)
+    options.set_max_open_files(OPEN_TABLES_MAX)
+    options.set_keep_log_file_num(5)
+    options.set_max_log_file_size(4 << 20)
+    return options
+
+
+def _raising(read: Callable[[], _Result]) -> _Result:
+    """Return the result of ``read``, whose errors are of no class of their own."""
+    try:
+        return read()
+    except Exception as error:
+        raise _os_error(error) from error
+
+
+def _os_error(error: Exception, path: str = "") -> OSError:
+    number = errno.ENOSPC if os.strerror(errno.ENOSPC) in str(error) else errno.EIO
+    return OSError(number, f"RocksDB: {error}", path or None)
+
+
+def _why_not(path: str, error: Exception, rocksdict: Any) -> str:
+    """Tell why a database cannot be opened, and what to do."""
+    if "lock" in str(error).lower():
+        return f"the RocksDB in {path} is open in another process: stop the bookie that runs on it ({error})"
+    written_by = _written_by(path)
+    return (
+        f"the RocksDB in {path} cannot be opened: {error}. {written_by}"
+        "If a newer RocksDB has written it, start the bookie that wrote it once more, with "
+        f"dbStorage_rocksDB_format_version={ROCKSDB_FORMAT_VERSION}, let it compact its entry locations (PUT "
+        "/api/v1/bookie/entry_location_compact), and stop it in order; if it is damaged, rebuild it from the entry logs"
+    )
+
+
+def _written_by(path: str) -> str:
+    """Return a sentence with the version of RocksDB that has opened the files of ``path`` last, empty if unknown."""
+    with contextlib.suppress(OSError):
+        names = [name for name in os.listdir(path) if re.fullmatch(r"OPTIONS-\d+", name)]
+        for name in sorted(names, key=lambda name: int(name[len("OPTIONS-") :]), reverse=True):
+            with open(os.path.join(path, name), encoding="utf-8", errors="replace") as file:
+                version = re.search(r"^\s*rocksdb_version=(\S+)", file.read(), re.MULTILINE)
+            if version:
+                return f"RocksDB {version[1]} has opened it last. "
+    return ""

@@ -1,0 +1,65 @@
+"""The databases of ledgers of one kind: those of scope 0, or those of all other scopes."""
+
+import errno
+import os
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.key_values import KeyValues
+from bookkeeper_tx.config import MIB, BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
+
+LEDGERS_MEMORY_BYTES = 4 * MIB
+"""Of the database of ledgers, which is small, in each of the two places in which RocksDB keeps bytes."""
+
+
+@frozen
+class Databases:
+    """A pair of databases."""
+
+    ledgers: KeyValues
+    """The states of the ledgers."""
+    locations: KeyValues
+    """The locations of their entries."""
+
+    @classmethod
+    def open(cls, disk: Disk, ledgers: str, locations: str, config: BookieConfig) -> "Databases":
+        """Open the databases at two paths, made if there are none; raises RefusedToStart."""
+        small = evolve(
+            config, rocksdb_block_cache_bytes=LEDGERS_MEMORY_BYTES, rocksdb_write_buffer_bytes=LEDGERS_MEMORY_BYTES
+        )
+        present = [path for path in (ledgers, locations) if disk.exists(path)]
+        states = disk.open_key_values(ledgers, small)
+        try:
+            opened = cls(states, disk.open_key_values(locations, config))
+        except BaseException:
+            states.close()
+            raise
+        try:
+            if len(present) == 1 and not opened.empty:
+                missing = locations if present == [ledgers] else ledgers
+                raise RefusedToStart(f"{missing} is missing beside {present[0]}: bring it back, or rebuild it")
+            _sync(disk, os.path.dirname(ledgers))
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    @property
+    def empty(self) -> bool:
+        """Whether neither of them has a key."""
+        return next(self.ledgers.keys(), None) is None and next(self.locations.keys(), None) is None
+
+    def close(self) -> None:
+        self.ledgers.close()
+        self.locations.close()
+
+
+def _sync(disk: Disk, directory: str) -> None:
+    """Make the names of the databases durable, also those of a process that was killed before it could."""
+    try:
+        disk.sync_directory(directory)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise

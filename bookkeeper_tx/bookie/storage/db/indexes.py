@@ -1,0 +1,198 @@
+"""The indexes of DbLedgerStorage (docs/formats/db-ledger-storage.md), which a Java bookie reads and writes as well."""
+
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.key_values import KeyValues
+from bookkeeper_tx.bookie.storage.db import keys, ledger_data
+from bookkeeper_tx.bookie.storage.db.databases import Databases
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, Page, unpack_page
+from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations, put_locations
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart, StorageFailed
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.disk import db_index as spec
+from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.disk.ledger_index import PAGE_COUNT
+from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import SCOPED_MIN
+
+PUT_COUNT: Final = 8192
+"""Locations collected for one call: they take memory twice meanwhile."""
+
+
+class DbIndexes:
+    """The indexes of one directory, read and written.  Writes come from one thread at a time, reads from any.
+
+    The databases of scoped ledgers are made with the first of these.
+    """
+
+    def __init__(self, disk: Disk, directory: str, config: BookieConfig) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._config = config
+        self._plain: Databases
+        self._scoped: Databases | None = None
+
+    def open(self) -> None:
+        """Open the databases.  Raises RefusedToStart, OSError."""
+        self._plain = self._databases(spec.LEDGERS, spec.LOCATIONS)
+        if self._disk.exists(os.path.join(self._directory, spec.SCOPED_LEDGERS)):
+            self._open_scoped()
+        state = self._plain.ledgers.get(keys.STORAGE_STATE_KEY)
+        if state is not None and int(spec.STORAGE_STATE.parse(state).flags) & spec.NEEDS_INTEGRITY_CHECK:
+            raise RefusedToStart(
+                f"{self.path(0)} says that entries may have been lost, and that nothing may be served before a check: "
+                "let a Java bookie with dataIntegrityChecking=true repair the directory"
+            )
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Return the ledgers that have a state.  Raises OSError."""
+        for databases in self._all:
+            yield from (each for each in map(keys.ledger_of, databases.ledgers.keys()) if each is not None)
+
+    def path(self, ledger_id: int) -> str:
+        """Return the path of the database that has the state of a ledger."""
+        return os.path.join(self._directory, spec.SCOPED_LEDGERS if ledger_id >= SCOPED_MIN else spec.LEDGERS)
+
+    def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
+        """Return the state of a ledger, None if it has none; raises StorageFailed."""
+        databases = self._of(ledger_id)
+        try:
+            value = None if databases is None else databases.ledgers.get(keys.ledger_key(ledger_id))
+        except OSError as error:
+            raise StorageFailed(f"cannot read the state of ledger {ledger_name(ledger_id)}: {error}") from error
+        return None if value is None else ledger_data.unpacked(ledger_id, value)
+
+    def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT) -> Page:
+        """Return the first ``count`` locations of a page, 0 for entries without one.  Raises StorageFailed."""
+        first = number * PAGE_COUNT
+        return keys.page_of_items(self._items(ledger_id, first, count), first, count)
+
+    def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
+        """Return None: RocksDB does not tell whether it would have to wait for the disk."""
+        return None
+
+    def ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
+        """Return the ids of the entries that have a location in these pages, ascending; raises StorageFailed."""
+        found = self._items(ledger_id, first_page * PAGE_COUNT, page_count * PAGE_COUNT)
+        ids = [keys.entry_of(key) for key, value in found if any(value)]
+        starts = ids[:1] + [after for before, after in pairwise(ids) if after != before + 1]
+        ends = [before + 1 for before, after in pairwise(ids) if after != before + 1] + [each + 1 for each in ids[-1:]]
+        return list(map(range, starts, ends))
+
+    def next_page(self, ledger_id: int, number: int) -> int | None:
+        """Return the first page from this one on that may have locations; raises StorageFailed."""
+        try:
+            first = keys.location_key(ledger_id, number * PAGE_COUNT)
+            key = self._locations(ledger_id).next_key(first, keys.end_of(ledger_id))
+        except OSError as error:
+            raise _unreadable(ledger_id, error) from error
+        return None if key is None else keys.entry_of(key) // PAGE_COUNT
+
+    def last_entry(self, ledger_id: int) -> tuple[int, int]:
+        """Return the highest entry id that has a location, and that location; raises StorageFailed."""
+        try:
+            found = self._locations(ledger_id).last_item(keys.location_key(ledger_id, 0), keys.end_of(ledger_id))
+        except OSError as error:
+            raise _unreadable(ledger_id, error) from error
+        return (NO_ENTRY, NO_LOCATION) if found is None else (keys.entry_of(found[0]), unpack_page(found[1])[0])
+
+    def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
+        """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again.
+
+        Locations come first: a crash may leave some of a ledger without a state, and then the journal has both.
+        """
+        written = _write(self._plain, [change for change in changes if change.ledger_id < SCOPED_MIN])
+        scoped = [change for change in changes if change.ledger_id >= SCOPED_MIN]
+        if scoped:
+            written |= _write(self._scoped or self._open_scoped(), scoped)
+        return [written[change.ledger_id] for change in changes]
+
+    def delete(self, ledger_ids: Sequence[int]) -> None:
+        """Delete ledgers, durably: their locations, then their states.  Raises OSError."""
+        for databases, scoped in ((self._plain, False), (self._scoped, True)):
+            chosen = [each for each in ledger_ids if (each >= SCOPED_MIN) == scoped]
+            if databases is not None and chosen:
+                databases.locations.delete_ranges([(keys.location_key(each, 0), keys.end_of(each)) for each in chosen])
+                databases.locations.sync()
+                states = map(keys.ledger_key, chosen)
+                databases.ledgers.delete_ranges([(state, state + b"\0") for state in states])
+                databases.ledgers.sync()
+
+    def close(self) -> None:
+        """Close the databases, if they are open."""
+        for databases in self._all:
+            databases.close()
+
+    @property
+    def _all(self) -> list[Databases]:
+        return [each for each in (getattr(self, "_plain", None), self._scoped) if each is not None]
+
+    def _of(self, ledger_id: int) -> Databases | None:
+        return self._scoped if ledger_id >= SCOPED_MIN else self._plain
+
+    def _databases(self, ledgers: str, locations: str) -> Databases:
+        path = self._directory
+        return Databases.open(self._disk, os.path.join(path, ledgers), os.path.join(path, locations), self._config)
+
+    def _open_scoped(self) -> Databases:
+        self._scoped = self._databases(spec.SCOPED_LEDGERS, spec.SCOPED_LOCATIONS)
+        return self._scoped
+
+    def _locations(self, ledger_id: int) -> KeyValues:
+        databases = self._of(ledger_id)
+        if databases is None:
+            raise StorageFailed(f"there is no {self.path(ledger_id)}")
+        return databases.locations
+
+    def _items(self, ledger_id: int, first: int, count: int) -> list[tuple[bytes, bytes]]:
+        begin, end = keys.location_key(ledger_id, first), keys.location_key(ledger_id, first + count)
+        try:
+            return self._locations(ledger_id).items(begin, end, count)
+        except OSError as error:
+            raise _unreadable(ledger_id, error) from error
+
+
+def _write(databases: Databases, changes: Sequence[IndexChange]) -> dict[int, WrittenLocations]:
+    put = _Put(databases.locations)
+    written = {each.ledger_id: put_locations(each.placed, partial(put.add, each.ledger_id)) for each in changes}
+    put.end()
+    if any(each.parts for each in written.values()):
+        databases.locations.sync()
+    headers = [(keys.ledger_key(each.ledger_id), ledger_data.packed(each.header)) for each in changes if each.header]
+    if headers:
+        databases.ledgers.put(*map(list, zip(*headers, strict=True)))
+        databases.ledgers.sync()
+    return written
+
+
+class _Put:
+    """Collects locations of many ledgers, and puts them into their database."""
+
+    def __init__(self, locations: KeyValues) -> None:
+        self._locations = locations
+        self._keys: list[bytes] = []
+        self._values: list[bytes] = []
+
+    def add(self, ledger_id: int, first_entry_id: int, locations: "array[int]") -> None:
+        for at in range(0, len(locations), PUT_COUNT):
+            part = locations[at : at + PUT_COUNT]
+            self._keys += keys.location_keys(ledger_id, first_entry_id + at, len(part))
+            self._values += keys.packed_locations(part)
+            if len(self._keys) >= PUT_COUNT:
+                self.end()
+
+    def end(self) -> None:
+        self._locations.put(self._keys, self._values)
+        self._keys, self._values = [], []
+
+
+def _unreadable(ledger_id: int, error: OSError) -> StorageFailed:
+    return StorageFailed(f"cannot read the locations of ledger {ledger_name(ledger_id)}: {error}")

@@ -1,0 +1,77 @@
+"""The keys of DbLedgerStorage (docs/formats/db-ledger-storage.md), made and taken apart many at a time."""
+
+import sys
+from array import array
+from typing import Final
+
+from bookkeeper_tx.bookie.storage.ledger_index import Page, pack_locations, unpack_page
+from protocol_specs import codecs
+from protocol_specs.disk import db_index as spec
+from protocol_specs.fields import ENTRY_ID_MAX
+from protocol_specs.ledger_id import SCOPED_MIN, join, split
+
+_ledger_key = codecs.derive("key of a ledger", spec.LEDGER_KEY)
+_scoped_ledger_key = codecs.derive("key of a ledger", spec.SCOPED_LEDGER_KEY)
+
+STORAGE_STATE_KEY: Final = _ledger_key.pack_fixed(spec.STORAGE_STATE_ID)
+
+
+def ledger_key(ledger_id: int) -> bytes:
+    """Return the key of a ledger, with which those of its entries begin."""
+    if ledger_id < SCOPED_MIN:
+        return _ledger_key.pack_fixed(ledger_id)
+    return _scoped_ledger_key.pack_fixed(*split(ledger_id))
+
+
+def ledger_of(key: bytes) -> int | None:
+    """Return the ledger of a key in ``ledgers`` or ``scopedLedgers``, None if it is the key of something else."""
+    if len(key) == _scoped_ledger_key.size:
+        return join(*_scoped_ledger_key.unpack_fixed(key))
+    if len(key) != _ledger_key.size:
+        return None
+    ledger_id: int = _ledger_key.unpack_fixed(key)[0]
+    return ledger_id if ledger_id >= 0 else None
+
+
+def location_key(ledger_id: int, entry_id: int) -> bytes:
+    """Return the key of an entry."""
+    return ledger_key(ledger_id) + entry_id.to_bytes(spec.KEY_PART_SIZE, "big")
+
+
+def end_of(ledger_id: int) -> bytes:
+    """Return what comes after the keys of all entries that a ledger can have."""
+    return location_key(ledger_id, ENTRY_ID_MAX + 1)
+
+
+def location_keys(ledger_id: int, first_entry_id: int, count: int) -> list[bytes]:
+    """Return the keys of consecutive entries."""
+    prefix = ledger_key(ledger_id)
+    return [prefix + each for each in _parts(pack_locations(array("Q", range(first_entry_id, first_entry_id + count))))]
+
+
+def entry_of(key: bytes) -> int:
+    """Return the entry id in the key of an entry."""
+    return int.from_bytes(key[-spec.KEY_PART_SIZE :], "big")
+
+
+def packed_locations(locations: "array[int]") -> list[bytes]:
+    """Return the values of consecutive entries; the array is of no use afterwards."""
+    return _parts(pack_locations(locations))
+
+
+def page_of_items(items: list[tuple[bytes, bytes]], first_entry_id: int, count: int) -> Page:
+    """Return the locations of ``count`` entries, 0 for those that have none among ``items``."""
+    found = unpack_page(b"".join([value for _, value in items]))
+    if len(items) == count:
+        return found
+    page = array("Q", bytes(count * found.itemsize))
+    for (key, _), location in zip(items, found, strict=True):
+        page[entry_of(key) - first_entry_id] = location
+    return page
+
+
+def _parts(data: bytes) -> list[bytes]:
+    return [data[at : at + spec.KEY_PART_SIZE] for at in range(0, len(data), spec.KEY_PART_SIZE)]
+
+
+assert array("Q").itemsize == spec.KEY_PART_SIZE, sys.platform

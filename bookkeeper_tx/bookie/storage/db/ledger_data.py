@@ -1,0 +1,37 @@
+"""The value of a ledger in RocksDB: the same state as in the header of an index file."""
+
+from google.protobuf.message import DecodeError
+
+from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
+from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.model import ledger_name
+from protocol_specs.codecs import Malformed
+from protocol_specs.disk.formats_pb2 import LedgerData
+from protocol_specs.entry import version
+
+
+def packed(header: IndexHeader) -> bytes:
+    """Return the value that says what ``header`` says."""
+    data = LedgerData(exists=True, fenced=header.fenced, masterKey=header.master_key)
+    if header.explicit_lac:
+        data.explicitLac = header.explicit_lac
+    return data.SerializeToString()
+
+
+def unpacked(ledger_id: int, value: bytes) -> IndexHeader:
+    """Return what the value of a ledger says; raises StorageFailed.
+
+    So it does for a ledger in limbo: its entries may be lost, and whoever asks for them must not hear "no such entry".
+    """
+    name = ledger_name(ledger_id)
+    try:
+        data = LedgerData.FromString(value)
+        if data.explicitLac:
+            version.explicit_lac_of(data.explicitLac)
+    except (DecodeError, Malformed) as error:
+        raise StorageFailed(f"RocksDB has no valid state of ledger {name}: {error}") from error
+    if not data.IsInitialized():
+        raise StorageFailed(f"RocksDB has no valid state of ledger {name}: it is cut short")
+    if data.limbo:
+        raise StorageFailed(f"ledger {name} is in limbo: this bookie may have lost entries of it")
+    return IndexHeader(data.masterKey, data.fenced, data.explicitLac)

@@ -1,0 +1,147 @@
+"""RocksDB on real files: what Java can open, what is damaged, what is not ours to open."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from bookkeeper_tx.bookie.rocks_db import RocksDb
+from bookkeeper_tx.errors import RefusedToStart
+from tests.bookie.test_key_values import CONFIG, END
+
+rocksdict = pytest.importorskip("rocksdict")
+
+KEYS = [at.to_bytes(3, "big") for at in range(30_000)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database whose keys are all in table files."""
+    path = tmp_path / "db"
+    db = RocksDb(str(path), evolve(CONFIG, rocksdb_block_bytes=4096))
+    db.put(KEYS, KEYS)
+    db.sync()
+    db.close()
+    return path
+
+
+def options_of(path: Path) -> str:
+    return max(path.glob("OPTIONS-*")).read_text()
+
+
+def test_table_files_have_the_format_that_all_releases_of_java_read(path: Path) -> None:
+    for _ in range(2):
+        options = options_of(path)
+        assert "format_version=5" in options
+        assert "checksum=kxxHash\n" in options
+        assert "block_size=4096" in options
+        RocksDb(str(path), evolve(CONFIG, rocksdb_block_bytes=4096)).close()
+
+
+def test_the_options_are_ours_whoever_has_made_the_files(path: Path) -> None:
+    options = rocksdict.Options(raw_mode=True)
+    table = rocksdict.BlockBasedOptions()
+    table.set_format_version(6)
+    options.set_block_based_table_factory(table)
+    rocksdict.Rdict(str(path), options, {"default": options}).close()
+    assert "format_version=6" in options_of(path)
+    RocksDb(str(path), CONFIG).close()
+    assert "format_version=5" in options_of(path)
+
+
+def test_nobody_else_may_read_the_files(path: Path) -> None:
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("at", [0.0, 0.3, 0.6])
+def test_what_is_damaged_is_not_taken_for_missing(path: Path, at: float) -> None:
+    (table,) = path.glob("*.sst")
+    data = bytearray(table.read_bytes())
+    start = int(len(data) * at)
+    data[start : start + 2000] = bytes(each ^ 0x5A for each in data[start : start + 2000])
+    table.write_bytes(data)
+    try:
+        db = RocksDb(str(path), CONFIG)
+    except RefusedToStart:
+        return
+    with pytest.raises(OSError, match="RocksDB") as caught:
+        assert db.items(KEYS[0], END, len(KEYS) + 1) == "not read"
+    assert caught.value.errno == errno.EIO
+    with pytest.raises(OSError, match="RocksDB"):
+        list(db.keys())
+    for ask in (
+        lambda key: db.next_key(key, END),
+        lambda key: (db.last_item(KEYS[0], key + b"\0") or b"?")[0],
+        db.get,
+    ):
+        with pytest.raises(OSError, match="RocksDB"):
+            assert [ask(key) for key in KEYS[::50]] == KEYS[::50]
+
+
+def test_a_database_that_another_one_has_open_is_refused(path: Path) -> None:
+    db = RocksDb(str(path), CONFIG)
+    with pytest.raises(RefusedToStart, match="open in another process: stop the bookie"):
+        RocksDb(str(path), CONFIG)
+    db.close()
+
+
+def test_a_database_that_cannot_be_opened_says_who_has_written_it_and_what_to_do(path: Path) -> None:
+    (path / "CURRENT").write_text("MANIFEST-000099\n")
+    options = max(path.glob("OPTIONS-*"))
+    options.write_text(options.read_text().replace("rocksdb_version=", "rocksdb_version=99."))
+    with pytest.raises(RefusedToStart) as caught:
+        RocksDb(str(path), CONFIG)
+    text = str(caught.value)
+    assert text.startswith(f"the RocksDB in {path} cannot be opened: ")
+    assert "RocksDB 99." in text
+    assert "dbStorage_rocksDB_format_version=5" in text
+
+
+def test_it_goes_on_after_a_write_that_failed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = RocksDb(str(path), CONFIG)
+
+    class Failing:
+        def __getattr__(self, name: str) -> object:
+            raise Exception("IO error: No space left on device: while appending to file")
+
+        def close(self) -> None:
+            inner.close()
+
+    inner, db._db = db._db, Failing()
+    with pytest.raises(OSError, match="No space") as caught:
+        db.put([b"a"], [b"1"])
+    assert caught.value.errno == errno.ENOSPC
+    db.put([b"a"], [b"1"])
+    db.sync()
+    assert db.get(b"a") == b"1"
+    assert db.get(KEYS[77]) == KEYS[77]
+    db.close()
+
+
+def test_a_write_that_would_be_held_up_is_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bookkeeper_tx.bookie.rocks_db.STALL_S", 0)
+    db = RocksDb(str(path), CONFIG)
+    stalls = 3
+
+    class Stalling:
+        def write(self, batch: object, options: object) -> None:
+            nonlocal stalls
+            if stalls:
+                stalls -= 1
+                raise Exception("Result incomplete: Write stall")
+            inner.write(batch, options)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(inner, name)
+
+    inner, db._db = db._db, Stalling()
+    db.put([b"a", b"b"], [b"1", b"2"])
+    assert (stalls, db.get(b"a"), db.get(b"b")) == (0, b"1", b"2")
+    db.close()
+
+
+def test_the_binding_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "rocksdict", None)
+    with pytest.raises(RefusedToStart, match=r"pip install 'bookkeeper_tx\[rocksdb\]'"):
+        RocksDb(str(tmp_path), CONFIG)
