@@ -23,6 +23,7 @@ _TYPES = {
     FieldDescriptor.TYPE_UINT32: "uint32",
     FieldDescriptor.TYPE_BYTES: "bytes",
     FieldDescriptor.TYPE_STRING: "string",
+    FieldDescriptor.TYPE_BOOL: "bool",
 }
 
 

@@ -14,6 +14,7 @@ import pytest
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support import stopped as processes
 from tests.integration.support.our_client import make_client, wait_for
+from tests.sampling import only
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -26,9 +27,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
-    with LocalCluster(tmp_path_factory.mktemp("contract"), bookie_count=3) as cluster:
+@pytest.fixture(scope="session", params=only("SortedLedgerStorage", ["SortedLedgerStorage", "DbLedgerStorage"]))
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    settings = {"ledgerStorageClass": request.param}
+    with LocalCluster(tmp_path_factory.mktemp("contract"), bookie_count=3, settings=settings) as cluster:
         yield cluster
 
 
