@@ -17,6 +17,9 @@ class KeyValues(Protocol):
     def keys(self) -> Iterator[bytes]:
         """Return all keys, ascending."""
 
+    def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
+        """Return the values from ``first`` on and before ``end``; ``count`` there can be at most."""
+
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
         """Return keys and values from ``first`` on and before ``end``, ascending; ``count`` there can be at most."""
 

@@ -62,6 +62,12 @@ class RocksDb:
             yield last
         self._check_end(last, self._rocksdict.ReadOptions())
 
+    def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
+        self._found([first, end])
+        reading = self._before(end)
+        found: list[bytes] = _raising(lambda: list(self._db.values(from_key=first, read_opt=reading)))
+        return found if len(found) == count else [value for _, value in self.items(first, end, count)]
+
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
         self._found([first, end])
         reading = self._before(end)

@@ -98,6 +98,9 @@ class CrashingKeyValues(KeyValues):
     def keys(self) -> Iterator[bytes]:
         return iter(list(self._content().keys))
 
+    def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
+        return [value for _, value in self.items(first, end, count)]
+
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
         content = self._content()
         found = [(key, content.values[key]) for key in content.between(first, end)]

@@ -59,6 +59,7 @@ def test_a_range_begins_with_its_first_key_and_ends_before_its_end(opened: Calla
     store = opened()
     keys = [b"a", b"b", b"c", b"d"]
     store.put(keys, keys)
+    assert store.values(b"b", b"d", 2) == store.values(b"b", b"d", 99) == [b"b", b"c"]
     assert store.items(b"b", b"d", 2) == store.items(b"b", b"d", 99) == [(b"b", b"b"), (b"c", b"c")]
     assert (store.next_key(b"b", b"d"), store.next_key(b"bb", b"d"), store.next_key(b"cc", b"d")) == (b"b", b"c", None)
     assert store.last_item(b"a", b"d") == (b"c", b"c")
@@ -102,6 +103,7 @@ def test_both_are_a_sorted_dictionary(
     expected = sorted((key, value) for key, value in model.items() if first <= key < end)
     assert list(store.keys()) == sorted(model)
     assert store.items(first, end, 99) == expected
+    assert store.values(first, end, len(expected)) == [value for _, value in expected]
     assert store.next_key(first, end) == (expected[0][0] if expected else None)
     assert store.last_item(first, end) == (expected[-1] if expected else None)
     store.close()

@@ -69,6 +69,8 @@ def test_what_is_damaged_is_not_taken_for_missing(path: Path, at: float) -> None
         assert db.items(KEYS[0], END, len(KEYS) + 1) == "not read"
     assert caught.value.errno == errno.EIO
     with pytest.raises(OSError, match="RocksDB"):
+        db.values(KEYS[0], END, len(KEYS))
+    with pytest.raises(OSError, match="RocksDB"):
         list(db.keys())
     for ask in (
         lambda key: db.next_key(key, END),

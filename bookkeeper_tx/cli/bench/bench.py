@@ -33,6 +33,7 @@ DISTRIBUTIONS: Final[dict[str, tuple[str, ...]]] = {**{each: (each,) for each in
 BENCHES: Final[dict[str, tuple[str, str]]] = {
     "compare": ("compare", "Measure Java's client and bookie beside ours, as ratios."),
     "spark": ("spark", "Measure Spark: reads, export, the sink, planning."),
+    "storage": ("storage", "Measure classes of ledger storage by themselves."),
 }
 """Bench → the module of this room that it lives in, and its one line of help."""
 

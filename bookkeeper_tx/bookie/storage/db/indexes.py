@@ -3,6 +3,7 @@
 import os
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -73,6 +74,11 @@ class DbIndexes:
     def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT) -> Page:
         """Return the first ``count`` locations of a page, 0 for entries without one.  Raises StorageFailed."""
         first = number * PAGE_COUNT
+        begin, end = keys.location_key(ledger_id, first), keys.location_key(ledger_id, first + count)
+        with _readable(ledger_id):
+            values = self._locations(ledger_id).values(begin, end, count)
+        if len(values) == count:
+            return keys.page_of_values(values)
         return keys.page_of_items(self._items(ledger_id, first, count), first, count)
 
     def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
@@ -89,19 +95,15 @@ class DbIndexes:
 
     def next_page(self, ledger_id: int, number: int) -> int | None:
         """Return the first page from this one on that may have locations; raises StorageFailed."""
-        try:
+        with _readable(ledger_id):
             first = keys.location_key(ledger_id, number * PAGE_COUNT)
             key = self._locations(ledger_id).next_key(first, keys.end_of(ledger_id))
-        except OSError as error:
-            raise _unreadable(ledger_id, error) from error
         return None if key is None else keys.entry_of(key) // PAGE_COUNT
 
     def last_entry(self, ledger_id: int) -> tuple[int, int]:
         """Return the highest entry id that has a location, and that location; raises StorageFailed."""
-        try:
+        with _readable(ledger_id):
             found = self._locations(ledger_id).last_item(keys.location_key(ledger_id, 0), keys.end_of(ledger_id))
-        except OSError as error:
-            raise _unreadable(ledger_id, error) from error
         return (NO_ENTRY, NO_LOCATION) if found is None else (keys.entry_of(found[0]), unpack_page(found[1])[0])
 
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
@@ -154,10 +156,8 @@ class DbIndexes:
 
     def _items(self, ledger_id: int, first: int, count: int) -> list[tuple[bytes, bytes]]:
         begin, end = keys.location_key(ledger_id, first), keys.location_key(ledger_id, first + count)
-        try:
+        with _readable(ledger_id):
             return self._locations(ledger_id).items(begin, end, count)
-        except OSError as error:
-            raise _unreadable(ledger_id, error) from error
 
 
 def _write(databases: Databases, changes: Sequence[IndexChange]) -> dict[int, WrittenLocations]:
@@ -194,5 +194,10 @@ class _Put:
         self._keys, self._values = [], []
 
 
-def _unreadable(ledger_id: int, error: OSError) -> StorageFailed:
-    return StorageFailed(f"cannot read the locations of ledger {ledger_name(ledger_id)}: {error}")
+@contextmanager
+def _readable(ledger_id: int) -> Iterator[None]:
+    """Raise StorageFailed where locations of a ledger cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(f"cannot read the locations of ledger {ledger_name(ledger_id)}: {error}") from error

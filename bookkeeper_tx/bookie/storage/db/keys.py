@@ -59,11 +59,14 @@ def packed_locations(locations: "array[int]") -> list[bytes]:
     return _parts(pack_locations(locations))
 
 
+def page_of_values(values: list[bytes]) -> Page:
+    """Return the locations of consecutive entries that all have one."""
+    return unpack_page(b"".join(values))
+
+
 def page_of_items(items: list[tuple[bytes, bytes]], first_entry_id: int, count: int) -> Page:
     """Return the locations of ``count`` entries, 0 for those that have none among ``items``."""
-    found = unpack_page(b"".join([value for _, value in items]))
-    if len(items) == count:
-        return found
+    found = page_of_values([value for _, value in items])
     page = array("Q", bytes(count * found.itemsize))
     for (key, _), location in zip(items, found, strict=True):
         page[entry_of(key) - first_entry_id] = location
