@@ -12,6 +12,7 @@ from bookkeeper_tx.bookie.storage.collection import StorageCollection
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
 from tests.simulation.bookie_history import BookieHistory
+from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import count_failing, run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
 from tests.simulation.several_journals import SeveralJournalsHistory
@@ -27,6 +28,10 @@ def test_what_clients_were_told_is_true_after_every_crash() -> None:
 
 def test_so_it_is_with_several_journals() -> None:
     check(SeveralJournalsHistory)
+
+
+def test_so_it_is_with_rocksdb() -> None:
+    check(DbHistory)
 
 
 def check(make: type[BookieHistory]) -> None:
@@ -59,7 +64,9 @@ def test_a_model_that_allows_no_loss_notices_it(settings: Any) -> None:
     assert count_failing(Strict, 40, (AssertionError,)) > 20
 
 
-@pytest.mark.parametrize("make", [BookieHistory, SeveralJournalsHistory, UnsyncedHistory, UnjournaledHistory])
+@pytest.mark.parametrize(
+    "make", [BookieHistory, DbHistory, SeveralJournalsHistory, UnsyncedHistory, UnjournaledHistory]
+)
 def test_the_model_notices_a_sync_that_does_nothing(make: type[BookieHistory]) -> None:
     assert count_failing(partial(make, syncs_lie=True), 40, (Exception,)) > 10
 

@@ -1,7 +1,6 @@
 """The flushes of a storage: one at a time, slice by slice, off the reactor thread."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
@@ -11,8 +10,6 @@ from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.storage.flush import Flushed, StorageFlush
 from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
 from bookkeeper_tx.threads.worker import Threads
-
-_Result = TypeVar("_Result")
 
 log = Logger()
 
@@ -56,9 +53,9 @@ class Flushes:
         """
         self._given_up = True
 
-    def when_idle(self, function: Callable[[], _Result]) -> Deferred[_Result]:
-        """Call ``function`` once no flush is under way; fires with its result."""
-        return self._lock.run(function)
+    def when_idle(self, function: Callable[[], None]) -> Deferred[None]:
+        """Call ``function``, which blocks, once no flush is under way; fires when it has returned."""
+        return self._lock.run(lambda: self._worker.run(function))
 
     def between(self, work: Callable[[], Deferred[_Result]]) -> Deferred[_Result]:
         """Call ``work`` once no flush is under way; fires as its result does, and no flush begins before that."""
