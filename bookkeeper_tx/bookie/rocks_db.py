@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import re
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,9 @@ OPEN_TABLES_MAX: Final = 256
 DIRECTORY_MODE: Final = 0o700
 """RocksDB lets everyone read its files, in which are the master keys of ledgers."""
 
+WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
+"""Files that even an opening for reading only writes."""
+
 _Result = TypeVar("_Result")
 
 
@@ -45,10 +49,11 @@ class RocksDb:
         self._options = _options(self._rocksdict, config)
         self._write_options = self._rocksdict.WriteOptions()
         self._write_options.no_slowdown = True
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(path, DIRECTORY_MODE)
+        self._links: tempfile.TemporaryDirectory[str] | None = None
         try:
-            self._db = self._open()
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path, DIRECTORY_MODE)
+            self._db = self._open_read_only() if os.statvfs(path).f_flag & os.ST_RDONLY else self._open()
         except Exception as error:
             raise RefusedToStart(_why_not(path, error, self._rocksdict)) from error
 
@@ -111,10 +116,21 @@ class RocksDb:
 
     def close(self) -> None:
         _raising(self._db.close)
+        if self._links is not None:
+            self._links.cleanup()
 
     def _open(self) -> Any:
         # The options of the default column family are those of the files otherwise, if these can be read.
         return self._rocksdict.Rdict(self.path, self._options, {"default": self._options})
+
+    def _open_read_only(self) -> Any:
+        """Open it on a file system that is read-only, by links to its files: the binding writes beside them."""
+        self._links = tempfile.TemporaryDirectory(prefix="bktx-rocksdb-")
+        for name in os.listdir(self.path):
+            if name not in WRITTEN_AT_OPEN:
+                os.symlink(os.path.join(os.path.abspath(self.path), name), os.path.join(self._links.name, name))
+        access = self._rocksdict.AccessType.read_only(False)
+        return self._rocksdict.Rdict(self._links.name, self._options, {"default": self._options}, access)
 
     def _reopen(self) -> None:
         """Open it anew: RocksDB refuses all writes after one that has failed.  What is not on the disk is lost then."""

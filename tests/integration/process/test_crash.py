@@ -146,11 +146,12 @@ def enough(streams: list[AppendStream]) -> bool:
     return sum(counts) >= ACKNOWLEDGED_MIN and min(counts) >= WINDOW
 
 
-@pytest.fixture
-def ordeal(tmp_path: Path) -> Iterator[Ordeal]:
+@pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
+def ordeal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ordeal]:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
-    with LocalCluster(tmp_path, 1, settings=SETTINGS) as cluster:
+    settings = {**SETTINGS, "ledgerStorageClass": request.param}
+    with LocalCluster(tmp_path, 1, settings=settings) as cluster:
         yield Ordeal(cluster, seed)
 
 

@@ -30,10 +30,10 @@ def mount(*arguments: str) -> None:
         pytest.skip(f"not checked: {error.stderr.strip()}")
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+@pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalCluster]:
     """A bookie whose data is on a file system of its own."""
-    cluster = LocalCluster(tmp_path, 1)
+    cluster = LocalCluster(tmp_path, 1, settings={"ledgerStorageClass": request.param})
     data = data_of(cluster)
     data.mkdir(parents=True)
     mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", str(data))
