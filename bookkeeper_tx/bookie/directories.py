@@ -27,6 +27,9 @@ LOCK_NAME: Final = "bookie.lock"
 A Java bookie does not look at it, and does not take it.
 """
 
+CONVERSION_NAME: Final = "CONVERTING"
+"""It is there while the indexes are converted to another class of storage: what is there of either may be half."""
+
 OLD_LAYOUT: Final = (".txn", ".idx", ".log")
 """Endings of the names of files that were beside ``current`` in layouts before version 3 (Java's ``BookieImpl``)."""
 
@@ -197,6 +200,10 @@ class Directories:
             return
         current = os.path.join(directory, CURRENT)
         names = self._disk.list_directory(current)
+        if CONVERSION_NAME in names:
+            raise RefusedToStart(
+                f"{os.path.join(current, CONVERSION_NAME)}: a conversion of the indexes is not finished; begin it again"
+            )
         self._check_storage_class(current, names)
         self._check_marks(current, names)
 

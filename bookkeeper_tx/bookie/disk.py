@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Sequence
 from typing import Final
 
@@ -228,6 +229,11 @@ class Disk:
         from bookkeeper_tx.bookie.rocks_db import RocksDb
 
         return RocksDb(path, config)
+
+    def remove_key_values(self, path: str) -> None:
+        """Remove a RocksDB database that nobody has open, if there is one; after an OSError part of it may be there."""
+        if os.path.isdir(path):
+            shutil.rmtree(path)
 
     def free_bytes(self, path: str) -> int:
         """Return the bytes that we may still write to the file system of ``path``."""

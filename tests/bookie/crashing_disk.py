@@ -315,6 +315,12 @@ class CrashingDisk(Disk):
             self._databases[path] = Stored()
         return CrashingKeyValues(self._databases[path], self)
 
+    def remove_key_values(self, path: str) -> None:
+        if path in self._databases:
+            self.step()
+            self._directories.discard(path)
+            del self._databases[path]
+
     def free_bytes(self, path: str) -> int:
         return self.total_bytes(path) if self.capacity is None else self.capacity
 

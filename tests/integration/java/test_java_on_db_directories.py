@@ -21,6 +21,7 @@ from tests.integration.java.test_java_on_our_directories import (
     start,
     write,
 )
+from tests.integration.java.test_java_on_scoped_directories import check_scoped, write_scoped
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read, wait_for
 
@@ -115,6 +116,28 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
         with pytest.raises(NoSuchLedger):
             wait_for(ours.bookkeeper.open_ledger, UNKNOWN_LEDGER)
         check(ours, stored)
+    assert bookie.stop() == 0
+
+
+def test_java_does_not_touch_the_ledgers_of_other_scopes(java_release, cluster, java_bookie, our_bookie, tmp_path):
+    bookie = our_bookie(tmp_path, cluster.uri)
+    start(bookie)
+    with OurClient(cluster.uri) as ours:
+        kept = ours.create_ledger()
+        append(kept, JOURNALLED)
+        assert bookie.stop() == 0
+        write_scoped(bookie, "DbLedgerStorage")
+        start(bookie)  # flushes them, and begins a journal that Java reads
+        assert bookie.stop() == 0
+        check_scoped(bookie, "DbLedgerStorage")
+
+        java = java_bookie(java_release, port=bookie.port, storage="db", settings=SETTINGS, **directories_of(bookie))
+        assert read(ours.open_ledger(kept.ledger_id), 0, len(JOURNALLED) - 1) == JOURNALLED
+        append(ours.create_ledger(), FLUSHED)
+        java.stop()
+        check_scoped(bookie, "DbLedgerStorage")
+        start(bookie)
+        assert read(ours.open_ledger(kept.ledger_id), 0, len(JOURNALLED) - 1) == JOURNALLED
     assert bookie.stop() == 0
 
 

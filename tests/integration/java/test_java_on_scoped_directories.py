@@ -51,11 +51,11 @@ def currents(bookie: LocalBookie) -> tuple[str, str]:
     return str(bookie.directory / "journal" / "current"), str(bookie.directory / "data" / "current")
 
 
-def write_scoped(bookie: LocalBookie) -> None:
+def write_scoped(bookie: LocalBookie, ledger_storage_class: str = "SortedLedgerStorage") -> None:
     """Be a bookie that is killed when it has acknowledged entries of scoped ledgers, and flushed none of them."""
     journal_directory, ledger_directory = currents(bookie)
     disk, errors = Disk(), list[BaseException | None]()
-    storage = new_storage(disk, ledger_directory)
+    storage = new_storage(disk, ledger_directory, ledger_storage_class=ledger_storage_class)
     config = BookieConfig(metadata_uri="", journal_directory=journal_directory, ledger_directory=ledger_directory)
     journal = Journal(disk, journal_directory, config, threads=InlineWorker(), on_fatal=errors.append)
     journal.start()
@@ -68,11 +68,12 @@ def write_scoped(bookie: LocalBookie) -> None:
     journal.append([fence_record(SCOPED[1])], errors.append)
     assert errors == [None] * 3
     journal.stop()
+    storage.stop()
 
 
-def check_scoped(bookie: LocalBookie) -> None:
+def check_scoped(bookie: LocalBookie, ledger_storage_class: str = "SortedLedgerStorage") -> None:
     """All entries were flushed, and are there."""
-    storage = new_storage(Disk(), currents(bookie)[1])
+    storage = new_storage(Disk(), currents(bookie)[1], ledger_storage_class=ledger_storage_class)
     for ledger_id in SCOPED:
         ledger = storage.ledger(ledger_id)
         assert ledger is not None
