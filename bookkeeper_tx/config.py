@@ -139,7 +139,7 @@ class BookieConfig:
     index_pages_max: int = field(default=2048, validator=gt(0))
     """Pages of 1024 entry locations, 8 KiB each, in whose memory locations are kept (``pageLimit``)."""
     open_index_files_max: int = field(default=512, validator=gt(0))
-    """Index files kept open (``openFileLimit``)."""
+    """Index files, or table files of RocksDB, kept open (``openFileLimit``)."""
     ledger_storage_class: str = field(default="SortedLedgerStorage", validator=in_(LEDGER_STORAGE_CLASSES))
     """Where locations of entries are kept: ``DbLedgerStorage`` has them in RocksDB, ``SortedLedgerStorage`` and
     ``InterleavedLedgerStorage`` in a file for each ledger (``ledgerStorageClass``)."""

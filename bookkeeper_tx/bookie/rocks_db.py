@@ -25,8 +25,11 @@ BATCH_COUNT: Final = 4096
 STALL_S: Final = 0.01
 """How long to wait for RocksDB when it has too much to write."""
 
-OPEN_TABLES_MAX: Final = 256
-"""Table files kept open; each has up to ``rocksdb_table_bytes``."""
+DATABASES_MAX: Final = 4
+"""A bookie has at most so many, which share ``open_index_files_max`` for their table files."""
+
+OPEN_TABLES_MIN: Final = 16
+"""RocksDB needs some."""
 
 DIRECTORY_MODE: Final = 0o700
 """RocksDB lets everyone read its files, in which are the master keys of ledgers."""
@@ -201,7 +204,7 @@ def _options(rocksdict: Any, config: BookieConfig) -> Any:
     options.set_compression_type(compression.lz4() if config.rocksdb_compression_enabled else compression.none())
     options.set_write_buffer_size(config.rocksdb_write_buffer_bytes)
     options.set_target_file_size_base(config.rocksdb_table_bytes)
-    options.set_max_open_files(OPEN_TABLES_MAX)
+    options.set_max_open_files(max(config.open_index_files_max // DATABASES_MAX, OPEN_TABLES_MIN))
     options.set_keep_log_file_num(5)
     options.set_max_log_file_size(4 << 20)
     return options

@@ -36,6 +36,7 @@ def test_table_files_have_the_format_that_all_releases_of_java_read(path: Path) 
         assert "format_version=5" in options
         assert "checksum=kxxHash\n" in options
         assert "block_size=4096" in options
+        assert "max_open_files=128" in options
         RocksDb(str(path), evolve(CONFIG, rocksdb_block_bytes=4096)).close()
 
 
