@@ -29,6 +29,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session", params=only("SortedLedgerStorage", ["SortedLedgerStorage", "DbLedgerStorage"]))
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    if request.param == "DbLedgerStorage":
+        pytest.importorskip("rocksdict")
     settings = {"ledgerStorageClass": request.param}
     with LocalCluster(tmp_path_factory.mktemp("contract"), bookie_count=3, settings=settings) as cluster:
         yield cluster

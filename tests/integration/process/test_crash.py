@@ -150,6 +150,8 @@ def enough(streams: list[AppendStream]) -> bool:
 def ordeal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ordeal]:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
+    if request.param == "DbLedgerStorage":
+        pytest.importorskip("rocksdict")
     settings = {**SETTINGS, "ledgerStorageClass": request.param}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:
         yield Ordeal(cluster, seed)

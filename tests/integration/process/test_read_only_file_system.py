@@ -33,6 +33,8 @@ def mount(*arguments: str) -> None:
 @pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalCluster]:
     """A bookie whose data is on a file system of its own."""
+    if request.param == "DbLedgerStorage":
+        pytest.importorskip("rocksdict")
     cluster = LocalCluster(tmp_path, 1, settings={"ledgerStorageClass": request.param})
     data = data_of(cluster)
     data.mkdir(parents=True)
