@@ -111,11 +111,13 @@ class DbIndexes:
 
         Locations come first: a crash may leave some of a ledger without a state, and then the journal has both.
         """
-        written = _write(self._plain, [change for change in changes if change.ledger_id < SCOPED_MIN])
-        scoped = [change for change in changes if change.ledger_id >= SCOPED_MIN]
-        if scoped:
-            written |= _write(self._scoped or self._open_scoped(), scoped)
-        return [written[change.ledger_id] for change in changes]
+        writes = {False: _Write(self._plain)}
+        if any(change.ledger_id >= SCOPED_MIN for change in changes):
+            writes[True] = _Write(self._scoped or self._open_scoped())
+        written = [writes[change.ledger_id >= SCOPED_MIN].add(change) for change in changes]
+        for each in writes.values():
+            each.end()
+        return written
 
     def delete(self, ledger_ids: Sequence[int]) -> None:
         """Delete ledgers, durably: their locations, then their states.  Raises OSError."""
@@ -160,37 +162,40 @@ class DbIndexes:
             return self._locations(ledger_id).items(begin, end, count)
 
 
-def _write(databases: Databases, changes: Sequence[IndexChange]) -> dict[int, WrittenLocations]:
-    put = _Put(databases.locations)
-    written = {each.ledger_id: put_locations(each.placed, partial(put.add, each.ledger_id)) for each in changes}
-    put.end()
-    if any(each.parts for each in written.values()):
-        databases.locations.sync()
-    headers = [(keys.ledger_key(each.ledger_id), ledger_data.packed(each.header)) for each in changes if each.header]
-    if headers:
-        databases.ledgers.put(*map(list, zip(*headers, strict=True)))
-        databases.ledgers.sync()
-    return written
+class _Write:
+    """Collects changes of ledgers, and makes them durable."""
 
-
-class _Put:
-    """Collects locations of many ledgers, and puts them into their database."""
-
-    def __init__(self, locations: KeyValues) -> None:
-        self._locations = locations
+    def __init__(self, databases: Databases) -> None:
+        self._databases = databases
         self._keys: list[bytes] = []
         self._values: list[bytes] = []
+        self._states: dict[bytes, bytes] = {}
+        self._has_locations = False
 
-    def add(self, ledger_id: int, first_entry_id: int, locations: "array[int]") -> None:
+    def add(self, change: IndexChange) -> WrittenLocations:
+        if change.header is not None:
+            self._states[keys.ledger_key(change.ledger_id)] = ledger_data.packed(change.header)
+        return put_locations(change.placed, partial(self._collect, change.ledger_id))
+
+    def end(self) -> None:
+        self._put()
+        if self._has_locations:
+            self._databases.locations.sync()
+        if self._states:
+            self._databases.ledgers.put(list(self._states), list(self._states.values()))
+            self._databases.ledgers.sync()
+
+    def _collect(self, ledger_id: int, first_entry_id: int, locations: "array[int]") -> None:
+        self._has_locations = True
         for at in range(0, len(locations), PUT_COUNT):
             part = locations[at : at + PUT_COUNT]
             self._keys += keys.location_keys(ledger_id, first_entry_id + at, len(part))
             self._values += keys.packed_locations(part)
             if len(self._keys) >= PUT_COUNT:
-                self.end()
+                self._put()
 
-    def end(self) -> None:
-        self._locations.put(self._keys, self._values)
+    def _put(self) -> None:
+        self._databases.locations.put(self._keys, self._values)
         self._keys, self._values = [], []
 
 

@@ -49,6 +49,13 @@ def test_the_locations_of_many_ledgers(indexes: DbIndexes) -> None:
         assert indexes.read_page_at_once(each, 0, 8) is None
 
 
+def test_a_ledger_may_come_twice(indexes: DbIndexes) -> None:
+    parts = [IndexChange(5, HEADER, [placed(0, 3)], True), IndexChange(5, None, [placed(7, 2, 9000)])]
+    written = indexes.write(parts)
+    assert [[part[:2] for part in each.parts] for each in written] == [[(0, 0)], [(0, 7)]]
+    assert indexes.ranges(5, 0, 1) == [range(3), range(7, 9)]
+
+
 def test_a_run_over_many_pages_and_more_than_one_call(indexes: DbIndexes) -> None:
     count = PUT_COUNT + 3000
     indexes.write([IndexChange(5, HEADER, [placed(1000, count)], True)])
