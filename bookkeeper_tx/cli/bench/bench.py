@@ -17,7 +17,7 @@ from bookkeeper_tx.cli.bench.payloads import EQUAL, PAYLOAD_BYTES_MAX, SIZES, VA
 from bookkeeper_tx.cli.bench.restarts import measure_restarts
 from bookkeeper_tx.cli.bench.series import ADDS, BULK_ADDS, READS_BESIDE_ADDS, WORKLOADS, Series, run_in_turns
 from bookkeeper_tx.cli.run import everything_stopped_on_signals
-from bookkeeper_tx.config import WireProtocol
+from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, WireProtocol
 from bookkeeper_tx.errors import InvalidArgument
 
 ENTRIES = 1_000_000
@@ -75,6 +75,14 @@ class Benches(click.Group):
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="New or empty directory for our own bookies' data, which is kept; default: a temporary one.",
+)
+@click.option(
+    "--ledger-storage-class",
+    "storage_class",
+    type=click.Choice(LEDGER_STORAGE_CLASSES),
+    default=LEDGER_STORAGE_CLASSES[0],
+    show_default=True,
+    help="Where our own bookies keep the locations of entries.",
 )
 @click.option(
     "--entries", type=click.IntRange(100), help=f"Entries of a run, of all clients together.  [default: {ENTRIES:,}]"
@@ -149,6 +157,7 @@ def bench(
     metadata_uri: str | None,
     bookie_pids: tuple[int, ...],
     directory: Path | None,
+    storage_class: str,
     as_json: bool,
     restarts: bool,
     **load: Any,
@@ -177,7 +186,8 @@ def bench(
         everything_stopped_on_signals(),
         tempfile.TemporaryDirectory(prefix="bktx-bench-", ignore_cleanup_errors=True) as temporary,
     ):
-        clusters = _clusters(plan, metadata_uri, bookie_pids, directory or Path(temporary))
+        root = directory or Path(temporary)
+        clusters = _clusters(plan, metadata_uri, bookie_pids, root, storage_class)
         report = _measure(plan, clusters, restarts, progress)
     if as_json:
         click.echo(json.dumps(report, indent=2))
@@ -259,15 +269,19 @@ def _refuse_contradictions(
 
 
 def _clusters(
-    plan: list[list[Series]], metadata_uri: str | None, bookie_pids: tuple[int, ...], root: Path
+    plan: list[list[Series]],
+    metadata_uri: str | None,
+    bookie_pids: tuple[int, ...],
+    root: Path,
+    storage_class: str = LEDGER_STORAGE_CLASSES[0],
 ) -> list[BenchCluster]:
     """Return the cluster of each group of series; own ones are not started yet."""
     if metadata_uri is not None:
         return [given_cluster(metadata_uri, bookie_pids, root) for _ in plan]
-    return [_own_cluster(group, root / f"{index}") for index, group in enumerate(plan)]
+    return [_own_cluster(group, root / f"{index}", storage_class) for index, group in enumerate(plan)]
 
 
-def _own_cluster(group: list[Series], directory: Path) -> BenchCluster:
+def _own_cluster(group: list[Series], directory: Path, storage_class: str) -> BenchCluster:
     series = group[0]  # they differ in the face of the client alone
     return own_cluster(
         directory,
@@ -275,6 +289,7 @@ def _own_cluster(group: list[Series], directory: Path) -> BenchCluster:
         series.runs * len(group),
         series.ensemble,
         len(series.chosen(ADDS, BULK_ADDS, READS_BESIDE_ADDS)) or 1,
+        storage_class,
     )
 
 

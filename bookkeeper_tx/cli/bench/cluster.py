@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from bookkeeper_tx.config import MIB
+from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 
@@ -74,7 +74,14 @@ def given_cluster(metadata_uri: str, pids: Sequence[int], directory: Path) -> Be
     return BenchCluster(directory, metadata_uri, pids)
 
 
-def own_cluster(directory: Path, run_bytes: int, runs: int, bookies: int, writes: int = 1) -> BenchCluster:
+def own_cluster(
+    directory: Path,
+    run_bytes: int,
+    runs: int,
+    bookies: int,
+    writes: int = 1,
+    storage_class: str = LEDGER_STORAGE_CLASSES[0],
+) -> BenchCluster:
     """Return a cluster of our own for ``runs`` runs that store ``run_bytes`` on each bookie ``writes`` times.
 
     It is not started yet.
@@ -94,6 +101,7 @@ def own_cluster(directory: Path, run_bytes: int, runs: int, bookies: int, writes
         "logSizeLimit": max(LOG_BYTES_MIN, min(run_bytes // LOGS_PER_RUN, LOG_BYTES_MAX)),
         "journalMaxSizeMB": JOURNAL_FILE_MIB,
         "journalMaxBackups": 0,
+        "ledgerStorageClass": storage_class,
     }
     local = LocalCluster(directory, bookies, settings=settings)
     return BenchCluster(directory, local.metadata_uri, settings=settings, local=local)

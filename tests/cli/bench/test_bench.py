@@ -128,6 +128,13 @@ def test_quorums_that_cannot_be_are_wrong_usage(given):
 def test_our_own_cluster_has_as_many_bookies_as_the_ensemble(tmp_path):
     (cluster,) = module._clusters([[Series(entries=900, payload_size=9, runs=1, ensemble=3)]], None, (), tmp_path)
     assert len(cluster.local.bookies) == 3
+    assert cluster.settings["ledgerStorageClass"] == "SortedLedgerStorage"
+
+
+def test_our_own_bookies_have_the_class_of_storage_that_is_asked_for(tmp_path):
+    plan = [[Series(entries=900, payload_size=9, runs=1)]]
+    (cluster,) = module._clusters(plan, None, (), tmp_path, "DbLedgerStorage")
+    assert cluster.settings["ledgerStorageClass"] == "DbLedgerStorage"
 
 
 def shown(figures):
