@@ -1,8 +1,10 @@
 """The value of a ledger in RocksDB: the same state as in the header of an index file."""
 
+from functools import lru_cache
+
 from google.protobuf.message import DecodeError
 
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
+from bookkeeper_tx.bookie.storage.ledger_index import HEADERS_MAX, IndexHeader
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed
@@ -10,6 +12,7 @@ from protocol_specs.disk.formats_pb2 import LedgerData
 from protocol_specs.entry import version
 
 
+@lru_cache(HEADERS_MAX)
 def packed(header: IndexHeader) -> bytes:
     """Return the value that says what ``header`` says."""
     data = LedgerData(exists=True, fenced=header.fenced, masterKey=header.master_key)
