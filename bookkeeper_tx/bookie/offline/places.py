@@ -6,11 +6,12 @@ from contextlib import contextmanager
 
 from attrs import frozen
 
-from bookkeeper_tx.bookie.directories import ROCKSDB_NAMES, DirectoryInUse, unused
+from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.offline.writing_process import writing_process
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
+from protocol_specs.disk.db_index import LEDGERS, LOCATIONS
 
 
 @frozen
@@ -64,11 +65,11 @@ class Places:
     def require_index_files(self, disk: Disk) -> None:
         """Raise InvalidArgument if the index is in the databases of DbLedgerStorage, and not in index files."""
         for current in self.index_currents:
-            found = [name for name in disk.list_directory(current) if name in ROCKSDB_NAMES]
+            found = [name for name in disk.list_directory(current) if name in (LEDGERS, LOCATIONS)]
             if found:
                 raise InvalidArgument(
                     f"{os.path.join(current, found[0])} is a database of DbLedgerStorage: this command is for the "
-                    "index files of SortedLedgerStorage and InterleavedLedgerStorage"
+                    "index files of SortedLedgerStorage and InterleavedLedgerStorage, into which bktx bookie convert makes it"
                 )
 
 

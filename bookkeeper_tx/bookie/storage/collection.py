@@ -1,4 +1,4 @@
-"""What the garbage collector does with a storage of index files: it deletes ledgers and logs, and moves entries.
+"""What the garbage collector does with a storage: it deletes ledgers and logs, and moves entries.
 
 No flush is under way meanwhile, so each call does little, and flushes come between two calls.  After one that has
 failed, because the disk is full, ledgers and logs are deleted all the same: but not those in which that flush has put
@@ -21,9 +21,8 @@ from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.flush import StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes
-from bookkeeper_tx.bookie.storage.index_writer import IndexWriter
+from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
@@ -53,8 +52,8 @@ class StorageCollection:
         table: LedgerTable,
         deleted: DeletedLedgers,
         logs: EntryLogWriter,
-        indexes: LedgerIndexes,
-        index_writer: IndexWriter,
+        indexes: Indexes,
+        index_writer: WritesIndexes,
         reader: EntryReader,
         pages: LedgerCache,
         runs: ReadCache,

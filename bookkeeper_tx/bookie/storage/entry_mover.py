@@ -7,9 +7,10 @@ from attrs import frozen
 
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
-from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
+from bookkeeper_tx.bookie.storage.index_writer import IndexChange
+from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, page_of
+from bookkeeper_tx.bookie.storage.ledger_index import page_of
 from bookkeeper_tx.bookie.storage.write_cache import part_of
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.disk.ledger_index import PAGE_COUNT
@@ -30,13 +31,13 @@ class Moved:
 
 
 class EntryMover:
-    """Moves entries of ledgers that have an index file.  Calls block, and come from the thread that flushes.
+    """Moves entries of ledgers that have an index.  Calls block, and come from the thread that flushes.
 
     A crash at any point leaves each location as before or after, and both copies are there: the caller removes the old
     log only when the move has ended.
     """
 
-    def __init__(self, logs: EntryLogWriter, indexes: LedgerIndexes, writer: IndexWriter) -> None:
+    def __init__(self, logs: EntryLogWriter, indexes: Indexes, writer: WritesIndexes) -> None:
         self._logs = logs
         self._indexes = indexes
         self._writer = writer

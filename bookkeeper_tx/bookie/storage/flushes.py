@@ -1,6 +1,7 @@
 """The flushes of a storage: one at a time, slice by slice, off the reactor thread."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
@@ -12,6 +13,9 @@ from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
 from bookkeeper_tx.threads.worker import Threads
 
 log = Logger()
+
+
+_Result = TypeVar("_Result")
 
 
 class FlushGivenUp(Exception):

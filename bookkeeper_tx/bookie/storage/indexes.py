@@ -54,3 +54,6 @@ class WritesIndexes(Protocol):
 
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
         """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again."""
+
+    def delete(self, ledger_ids: Sequence[int]) -> None:
+        """Delete the indexes of ledgers, durably.  After an OSError some may be there, and can be deleted again."""

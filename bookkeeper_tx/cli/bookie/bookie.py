@@ -9,6 +9,7 @@ from rich.table import Table
 
 from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.bookie import consistency, cookie, entrylog, index, journal, lastmark, ledger, listfilesondisc
+from bookkeeper_tx.cli.bookie.convert import convert
 from bookkeeper_tx.cli.bookie.format import format_directories
 from bookkeeper_tx.cli.bookie.rebuild_index import rebuild_index
 from bookkeeper_tx.cli.bookie.regenerate_index import regenerate_index
@@ -63,6 +64,7 @@ for command in (
     format_directories,
     rebuild_index,
     regenerate_index,
+    convert,
     sanity,
 ):
     bookie.add_command(command)

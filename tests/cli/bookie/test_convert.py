@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bookkeeper_tx.bookie.directories import LOCK_NAME
+from bookkeeper_tx.bookie.directories import LOCK_NAME, DirectoryInUse
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.cli.bookie_convert import convert
-from bookkeeper_tx.errors import RefusedToStart
+from bookkeeper_tx.cli.bookie.convert import convert
+from bookkeeper_tx.errors import InvalidArgument
 from tests.bookie.storage.test_conversion import check, fill
 
 pytest.importorskip("rocksdict")
@@ -35,7 +35,13 @@ def test_both_ways(data: Path) -> None:
 def test_the_files_of_a_running_bookie_are_left_alone(data: Path) -> None:
     lock = Disk().lock(str(data / LOCK_NAME))
     result = CliRunner().invoke(convert, ["--data", str(data), "--to", "DbLedgerStorage"])
-    assert isinstance(result.exception, RefusedToStart)
+    assert isinstance(result.exception, DirectoryInUse)
     assert "stop it first" in str(result.exception)
     lock.close()
     check(Disk(), str(data / "current"), "SortedLedgerStorage")
+
+
+def test_several_directories_are_refused(data: Path) -> None:
+    result = CliRunner().invoke(convert, ["--data", str(data), "--data", str(data / "2"), "--to", "DbLedgerStorage"])
+    assert isinstance(result.exception, InvalidArgument)
+    assert "in one directory" in str(result.exception)
