@@ -69,7 +69,8 @@ class Places:
             if found:
                 raise InvalidArgument(
                     f"{os.path.join(current, found[0])} is a database of DbLedgerStorage: this command is for the "
-                    "index files of SortedLedgerStorage and InterleavedLedgerStorage, into which bktx bookie convert makes it"
+                    "index files of SortedLedgerStorage and InterleavedLedgerStorage, which bktx bookie convert makes "
+                    "of them"
                 )
 
 
