@@ -90,6 +90,7 @@ GARBAGE = [
     put(f"{BOOKIE}/gc", "[]"),
     put(f"{BOOKIE}/gc", '{"forceMajor": null}', STATUS),
     *_other_methods(f"{BOOKIE}/gc", "GET", "PUT"),
+    Request(f"{BOOKIE}/gc_details", SHAPE),
     *_other_methods(f"{BOOKIE}/gc_details", "GET"),
     Request(f"{BOOKIE}/gc/suspend_compaction"),
     *_other_methods(f"{BOOKIE}/gc/suspend_compaction", "GET", "PUT"),
