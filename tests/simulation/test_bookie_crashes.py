@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.bookie import Bookie
 from bookkeeper_tx.bookie.storage.collection import StorageCollection
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
+from compat_tests.targets.pytest_plugin import is_full
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import count_failing, run_all
@@ -19,30 +20,23 @@ from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
 
-HISTORIES, LAZY_HISTORIES = 250, 100
+HISTORIES, HISTORIES_OF_FULL = 50, 250
+LAZY_HISTORIES = 60
 
 
-def test_what_clients_were_told_is_true_after_every_crash() -> None:
-    check(BookieHistory)
-
-
-def test_so_it_is_with_several_journals() -> None:
-    check(SeveralJournalsHistory)
-
-
-def test_so_it_is_with_rocksdb() -> None:
-    check(DbHistory)
-
-
-def check(make: type[BookieHistory]) -> None:
-    histories = run_all(make, HISTORIES)
-    assert sum(history.crashes for history in histories) >= 1000
-    assert sum(history.acknowledged_count for history in histories) > 20_000
-    assert sum(history.fence_count for history in histories) > 300
-    assert sum(history.forced_count for history in histories) > 1000
-    assert sum(history.collected_count for history in histories) > 300
-    assert sum(history.counts.moved for history in histories) > 10_000
-    assert sum(history.counts.logs for history in histories) > 1000
+@pytest.mark.parametrize("make", [BookieHistory, DbHistory, SeveralJournalsHistory])
+def test_what_clients_were_told_is_true_after_every_crash(
+    make: type[BookieHistory], pytestconfig: pytest.Config
+) -> None:
+    count = HISTORIES_OF_FULL if is_full(pytestconfig) else HISTORIES
+    histories = run_all(make, count)
+    assert sum(history.crashes for history in histories) >= 4 * count
+    assert sum(history.acknowledged_count for history in histories) > 80 * count
+    assert sum(history.fence_count for history in histories) > count
+    assert sum(history.forced_count for history in histories) > 4 * count
+    assert sum(history.collected_count for history in histories) > count
+    assert sum(history.counts.moved for history in histories) > 40 * count
+    assert sum(history.counts.logs for history in histories) > 4 * count
 
 
 @pytest.mark.parametrize("make", [UnsyncedHistory, UnjournaledHistory])
@@ -50,9 +44,9 @@ def test_what_the_configuration_lets_a_crash_lose_is_lost_and_nothing_else(
     make: type[UnsyncedHistory] | type[UnjournaledHistory],
 ) -> None:
     histories = run_all(make, LAZY_HISTORIES)
-    assert sum(history.acknowledged_count for history in histories) > 8000
-    assert sum(history.fence_count for history in histories) > 100
-    assert sum(history.lost_count for history in histories) > 500
+    assert sum(history.acknowledged_count for history in histories) > 80 * LAZY_HISTORIES
+    assert sum(history.fence_count for history in histories) > LAZY_HISTORIES
+    assert sum(history.lost_count for history in histories) > 5 * LAZY_HISTORIES
 
 
 @pytest.mark.parametrize("settings", [UnsyncedHistory.settings, UnjournaledHistory.settings])

@@ -16,7 +16,7 @@ from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
 
-HISTORIES, OTHER_HISTORIES = 120, 60
+HISTORIES, OTHER_HISTORIES = 120, 40
 
 
 class _FaultyHistory(BookieHistory):
