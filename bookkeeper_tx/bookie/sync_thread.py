@@ -103,10 +103,19 @@ class SyncThread:
             self._timer.cancel()
             self._timer = None
         if self._flushing is None:
-            return self._checkpoint()
+            return self._flush_all()
         last: Deferred[bool] = Deferred()
-        self._flushing.addCallback(lambda _: self._checkpoint().chainDeferred(last))
+        self._flushing.addCallback(lambda _: self._flush_all().chainDeferred(last))
         return last
+
+    def _flush_all(self) -> Deferred[bool]:
+        """Make checkpoints while they succeed and there are changes; fires with whether the last one succeeded."""
+
+        def flushed(succeeded: bool) -> bool | Deferred[bool]:
+            # The first one may have been the rest of one that had failed, without what came later.
+            return self._flush_all() if succeeded and self._storage.dirty else succeeded
+
+        return self._checkpoint().addCallback(flushed)
 
     def remove_journals(self) -> None:
         """Remove journal files before the mark now, not after the next flush."""

@@ -403,6 +403,17 @@ def test_a_stop_that_cannot_flush_what_is_not_journaled_fails(disk: CrashingDisk
         stop(bookie)
 
 
+def test_a_stop_flushes_what_is_not_journaled_also_after_a_flush_that_failed(disk: CrashingDisk) -> None:
+    bookie = Started(disk, journal_data_written=False)
+    bookie.add(3)
+    bookie.clock.advance(10)
+    disk.fail_opens(1)
+    bookie.flushing.run_all()
+    assert bookie.add(4)[8:12] == bytes(4)
+    stop(bookie)
+    assert [len(Started(disk).read(entry_id)) for entry_id in (3, 4)] == [41, 41]
+
+
 def test_an_idle_journal_is_synced_after_the_interval(disk: CrashingDisk) -> None:
     bookie = Started(disk, journal_data_synced=False, page_cache_flush_interval_s=0.25)
     for entry_id in (3, 4, 5):

@@ -189,6 +189,20 @@ def test_stop_tells_whether_all_was_flushed(bench: Bench) -> None:
     assert result_of(stopping) is False
 
 
+@pytest.mark.parametrize("error", [None, OSError("no space")])
+def test_stop_flushes_also_what_came_after_a_flush_that_failed(bench: Bench, error: Exception | None) -> None:
+    bench.storage.dirty = True
+    bench.clock.advance(10)
+    bench.storage.finish(OSError("no space"))
+    stopping = bench.sync.stop()
+    bench.storage.dirty = True
+    bench.storage.finish()
+    assert bench.log == ["flush", "flush", ("marked", 512), ("removed", 512), "flush"]
+    bench.storage.finish(error)
+    assert result_of(stopping) is (error is None)
+    assert not bench.storage.flushes
+
+
 def test_a_removal_that_fails_is_no_reason_to_flush_again(bench: Bench) -> None:
     bench.journal.remove_before = lambda mark: fail(OSError("busy"))  # type: ignore[method-assign]
     bench.checkpoint(512)
