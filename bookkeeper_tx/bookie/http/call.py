@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from bookkeeper_tx.bookie.http.answer import FAILED, Refused
+from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, FAILED, Refused
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import LedgerId
 
@@ -54,6 +54,8 @@ class Call:
             value = json.loads(self.body)
         except ValueError:
             value = None
+        except RecursionError:
+            raise Refused(BAD_REQUEST, f"{prefix}the body has too many objects or arrays within each other") from None
         if not isinstance(value, dict):
             raise Refused(status, prefix + BAD_JSON)
         return value

@@ -20,11 +20,10 @@ async def state_readonly(call: Call, bookie: Administered) -> Answer:
     availability = bookie.availability
     if call.method == "PUT":
         wanted = _wanted(call.json_body())
-        if wanted != availability.read_only:
-            try:
-                availability.set_manual(wanted)
-            except ModeFixed:
-                return Answer(_FIXED[wanted], BAD_REQUEST)
+        try:
+            availability.set_manual(wanted)  # also if a disk has made it so: that passes, and what is wanted stays
+        except ModeFixed:
+            return Answer(_FIXED[wanted], BAD_REQUEST)
     elif call.method != "GET":
         return Answer("Unsupported method. Should be GET or PUT method", NOT_FOUND)
     return json_answer({"readOnly": availability.read_only})

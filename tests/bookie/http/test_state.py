@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie.availability import Reason
+from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.http.administered import Phase
 from tests.bookie.http.asked import Asked
 
@@ -52,6 +52,30 @@ def test_an_operator_makes_it_read_only_and_writable_again(asked: Asked) -> None
 def test_what_the_disk_says_is_not_overruled(asked: Asked) -> None:
     asked.bookie.availability.note(Reason.DISK_FULL, True)
     assert asked.put(READONLY, {"readOnly": False}).json == {"readOnly": True}
+
+
+def test_what_an_operator_wants_stays_when_the_disk_has_space_again(asked: Asked) -> None:
+    availability = asked.bookie.availability
+    availability.note(Reason.DISK_FULL, True)
+    assert asked.put(READONLY, {"readOnly": True}).json == {"readOnly": True}
+    availability.note(Reason.DISK_FULL, False)
+    assert asked.ask(READONLY).json == {"readOnly": True}
+    assert asked.put(READONLY, {"readOnly": False}).json == {"readOnly": False}
+
+
+def test_a_bookie_that_may_not_be_read_only_stays_writable(asked: Asked) -> None:
+    asked.bookie.availability = Availability(mode_enabled=False)
+    refused = asked.put(READONLY, {"readOnly": True})
+    assert (refused.status, refused.text) == (
+        400,
+        "Bookie is disabled ReadOnly mode, cannot transit to readOnly mode",
+    )
+    assert asked.put(READONLY, {"readOnly": False}).json == {"readOnly": False}
+
+
+def test_a_body_without_end_is_refused(asked: Asked) -> None:
+    for path in (READONLY, "/api/v1/bookie/gc", "/api/v1/config/server_config"):
+        assert asked.ask(path, "PUT", b"[" * 50_000).status == 400
 
 
 def test_a_bookie_that_is_configured_to_be_read_only_stays_so(tmp_path: Path) -> None:
