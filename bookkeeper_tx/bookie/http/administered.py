@@ -19,10 +19,10 @@ from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.threads.worker import Threads
 
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Bytes of entries, or of ledger metadata, that one answer may have."""
+"""Bytes that an answer with entries, or with ledger metadata, may have."""
 
 LARGE_MAX: Final = 2
-"""Requests with large answers that are carried out at once; others wait."""
+"""Requests with large answers that are carried out, or whose answers are sent, at once; others wait."""
 
 
 class Phase(Enum):
@@ -63,7 +63,7 @@ class Administered:
     locations: EntryLocations = field(factory=NoEntryLocations)
     phase: Phase = Phase.STARTING
     large: DeferredSemaphore = field(factory=lambda: DeferredSemaphore(LARGE_MAX))
-    """Held while a large answer is made."""
+    """Held from before a large answer is made until it was sent."""
 
     @property
     def bookie_id(self) -> str:
@@ -77,4 +77,8 @@ class Administered:
 
     async def large_json(self, value: Any) -> Answer:
         """Answer ``value``, which may be large, in JSON."""
-        return Answer(await self.threads.run(json_text, value), OK, JSON)
+        return Answer(await self.threads.run(_json_bytes, value), OK, JSON)
+
+
+def _json_bytes(value: Any) -> bytes:
+    return json_text(value).encode("utf-8", "replace")

@@ -22,7 +22,8 @@ UNAVAILABLE: Final = 503
 class Answer:
     """A status and a body."""
 
-    body: str
+    body: str | bytes
+    """Bytes are UTF-8."""
     status: int = OK
     content_type: str = TEXT
 

@@ -24,7 +24,9 @@ from bookkeeper_tx.bookie.http.answer import (
 )
 from bookkeeper_tx.bookie.http.bounded_request import BODY_BYTES_MAX, BoundedRequest
 from bookkeeper_tx.bookie.http.call import Call
-from bookkeeper_tx.bookie.http.paths import PATHS
+from bookkeeper_tx.bookie.http.origin import is_loopback, is_of_a_page, names_another_host
+from bookkeeper_tx.bookie.http.paths import CHANGING_GETS, LARGE, PATHS, Endpoint
+from bookkeeper_tx.bookie.http.reply import reply
 from bookkeeper_tx.errors import BookKeeperError
 
 METHODS: Final = ("GET", "PUT", "POST", "DELETE")
@@ -45,6 +47,7 @@ class Api(Resource):
         super().__init__()  # type: ignore[no-untyped-call]
         self._bookie = bookie
         self._clock = clock
+        self._is_local = is_loopback(bookie.config.http_server_host)
 
     def render(self, request: BoundedRequest) -> int:
         """Answer ``request``, at once or later."""
@@ -53,11 +56,13 @@ class Api(Resource):
         answering.addErrback(_failed)
         gone: Deferred[Any] = request.notifyFinish()
         gone.addErrback(lambda _: answering.cancel())
-        answering.addCallback(_reply, request)
+        answering.addCallback(reply, request)
         return NOT_DONE_YET
 
     def _answer(self, request: BoundedRequest) -> Coroutine[Any, Any, Answer]:
         method = request.method.decode("latin-1")
+        if self._is_local and names_another_host(request.requestHeaders):
+            return _refused(Answer("only requests to localhost, or to an address of it, are answered here", FORBIDDEN))
         endpoint = PATHS.get(request.path.decode("latin-1").rstrip("/"))
         if endpoint is None:
             return _refused(Answer("Resource not found", NOT_FOUND))
@@ -66,13 +71,22 @@ class Api(Resource):
             return _refused(Answer("", METHOD_NOT_ALLOWED))
         if request.is_too_large:
             return _refused(Answer(f"a body has at most {BODY_BYTES_MAX} bytes", TOO_LARGE))
-        if method != "GET" and request.requestHeaders.hasHeader("origin"):
+        if (method != "GET" or endpoint in CHANGING_GETS) and is_of_a_page(request.requestHeaders):
             return _refused(Answer("a page in a browser may change nothing here", FORBIDDEN))
         if method != "GET":
             log.info("HTTP {method} {uri} of {client}", method=method, uri=request.uri, client=request.client)
         # Of a parameter that comes twice the last one counts, as with Java.
         parameters = {_text(name): _text(values[-1]) for name, values in request.args.items()}
-        return endpoint(Call(method, parameters, _text(request.content.getvalue())), self._bookie)
+        call = Call(method, parameters, _text(request.content.getvalue()))
+        return self._in_turn(endpoint, call, request) if endpoint in LARGE else endpoint(call, self._bookie)
+
+    async def _in_turn(self, endpoint: Endpoint, call: Call, request: BoundedRequest) -> Answer:
+        """Answer when there are few that are answered, of which this is one until all was sent or nobody takes it."""
+        large = self._bookie.large
+        await large.acquire()
+        sent: Deferred[Any] = request.notifyFinish()
+        sent.addBoth(lambda _: large.release())
+        return await endpoint(call, self._bookie)
 
 
 async def _refused(answer: Answer) -> Answer:
@@ -94,17 +108,3 @@ def _failed(failure: Failure) -> Answer:
         return Answer(str(error), FAILED)
     log.failure("an HTTP request has failed", failure)
     return Answer("Internal Server Error", FAILED)
-
-
-def _reply(answer: Answer, request: BoundedRequest) -> None:
-    if request.is_gone:
-        return
-    request.setResponseCode(answer.status)
-    headers = request.responseHeaders
-    headers.setRawHeaders("content-type", [answer.content_type])
-    # What a ledger holds must not become a page of a browser.
-    headers.setRawHeaders("x-content-type-options", ["nosniff"])
-    body = answer.body.encode("utf-8", "replace")
-    headers.setRawHeaders("content-length", [str(len(body))])
-    request.write(body)  # type: ignore[no-untyped-call]
-    request.finish()

@@ -34,6 +34,10 @@ class BoundedRequest(Request):
         self._visit.wait_for_request()  # first: the next request may have come already, and begins in the next line
         super().finish()  # type: ignore[no-untyped-call]
 
+    def wait_until_taken(self) -> None:
+        """Have the client take the answer, which begins now, as soon as it would have to send the next request."""
+        self._visit.wait_for_request()
+
     @property
     def is_gone(self) -> bool:
         """Whether the client has closed the connection."""

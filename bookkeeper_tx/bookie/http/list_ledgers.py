@@ -6,12 +6,13 @@ from typing import Any, Final
 from twisted.internet.defer import DeferredList
 
 from bookkeeper_tx.bookie.http.administered import ANSWER_BYTES_MAX, Administered
-from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, NOT_FOUND, Answer, Refused, json_text
+from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, NOT_FOUND, Answer, Refused
 from bookkeeper_tx.bookie.http.call import Call
+from bookkeeper_tx.bookie.http.large_object import LargeObject, TooLarge
 from bookkeeper_tx.bookie.http.metadata_json import metadata_json
 from bookkeeper_tx.errors import NoSuchLedger
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
-from bookkeeper_tx.model import LedgerId
+from bookkeeper_tx.model import LedgerId, LedgerMetadata
 
 PAGE_COUNT: Final = 100
 """Ledgers of a page; their metadata is read at once."""
@@ -23,15 +24,11 @@ async def list_ledgers(call: Call, bookie: Administered) -> Answer:
     scope_id = call.integer("ledger_scope_id", 0)
     print_metadata = call.flag("print_metadata")
     page = call.integer("page", -1) if print_metadata else -1
-    await bookie.large.acquire()
-    try:
-        ledger_ids = [LedgerId(each) for each in await bookie.store.list_ledgers(scope_id)]
-        if not print_metadata:
-            return await bookie.large_json({str(each.ledger_id): None for each in ledger_ids})
-        chosen = page_of(ledger_ids, page) if page > 0 else ledger_ids
-        return await bookie.large_json(await _with_metadata(bookie, chosen, call.flag("decode_meta")))
-    finally:
-        bookie.large.release()
+    ledger_ids = [LedgerId(each) for each in await bookie.store.list_ledgers(scope_id)]
+    if not print_metadata:
+        return await bookie.large_json({str(each.ledger_id): None for each in ledger_ids})
+    chosen = page_of(ledger_ids, page) if page > 0 else ledger_ids
+    return await _with_metadata(bookie, chosen, call.flag("decode_meta"))
 
 
 def page_of(ledger_ids: Sequence[LedgerId], page: int) -> Sequence[LedgerId]:
@@ -40,27 +37,26 @@ def page_of(ledger_ids: Sequence[LedgerId], page: int) -> Sequence[LedgerId]:
     return ledger_ids[max(first - 1, 0) : first + PAGE_COUNT - 1]
 
 
-async def _with_metadata(bookie: Administered, ledger_ids: Sequence[LedgerId], decoded: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    size = 0
+async def _with_metadata(bookie: Administered, ledger_ids: Sequence[LedgerId], decoded: bool) -> Answer:
+    found = LargeObject(bookie.threads, ANSWER_BYTES_MAX)
     for first in range(0, len(ledger_ids), PAGE_COUNT):
         batch = ledger_ids[first : first + PAGE_COUNT]
         reading: list[Any] = [bookie.store.read_ledger(each) for each in batch]
+        members: list[tuple[LedgerId, LedgerMetadata]] = []
         stored: Any
         for ledger_id, (succeeded, stored) in zip(batch, await DeferredList(reading, consumeErrors=True), strict=True):
-            if not succeeded:
-                if stored.check(NoSuchLedger):  # it was deleted meanwhile
-                    continue
+            if succeeded:
+                members.append((ledger_id, stored.metadata))
+            elif not stored.check(NoSuchLedger):  # else it was deleted meanwhile
                 stored.raiseException()
-            key, metadata = str(ledger_id.ledger_id), stored.metadata
-            if decoded:
-                found[key] = metadata_json(ledger_id, metadata)
-                size += len(json_text(found[key]))
-            else:
-                found[key] = serialize(metadata).decode("utf-8", "replace")
-                size += len(found[key])
-        if size > ANSWER_BYTES_MAX:
+        try:
+            await found.add((str(each.ledger_id), _value(each, metadata, decoded)) for each, metadata in members)
+        except TooLarge:
             raise Refused(
                 BAD_REQUEST, f"the metadata has more than {ANSWER_BYTES_MAX} bytes: ask for page=1, page=2, and so on"
-            )
-    return found
+            ) from None
+    return await found.answer()
+
+
+def _value(ledger_id: LedgerId, metadata: LedgerMetadata, decoded: bool) -> Any:
+    return metadata_json(ledger_id, metadata) if decoded else serialize(metadata).decode("utf-8", "replace")

@@ -58,3 +58,9 @@ PATHS: Final[dict[str, Endpoint]] = {
     "/api/v1/bookie/cluster_info": cluster_info,
     "/api/v1/bookie/entry_location_compact": entry_location_compact,
 }
+
+LARGE: Final[frozenset[Endpoint]] = frozenset({list_ledgers, read_ledger, list_disk_file, sanity})
+"""Those whose answers may be large, or take much to make: few at once are carried out."""
+
+CHANGING_GETS: Final[frozenset[Endpoint]] = frozenset({sanity})
+"""Those that change something when they are asked with GET."""

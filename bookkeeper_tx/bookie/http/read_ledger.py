@@ -6,6 +6,7 @@ from typing import Final
 from bookkeeper_tx.bookie.http.administered import ANSWER_BYTES_MAX, Administered
 from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, FAILED, NOT_FOUND, Answer, Refused
 from bookkeeper_tx.bookie.http.call import Call
+from bookkeeper_tx.bookie.http.large_object import LargeObject, TooLarge
 from bookkeeper_tx.model import LedgerId
 
 PAGE_COUNT: Final = 1000
@@ -17,13 +18,11 @@ async def read_ledger(call: Call, bookie: Administered) -> Answer:
         return Answer("Not found method. Should be GET method, with ledger_id provided", NOT_FOUND)
     ledger_id, page = call.ledger_id, call.integer("page", -1)
     first, last = _range(call, page)
-    found: dict[str, str] = {"Entries for page: ": str(page)} if page > 0 else {}
-    await bookie.large.acquire()
-    try:
-        await _read(bookie, ledger_id, first, last, found)
-        return await bookie.large_json(found)
-    finally:
-        bookie.large.release()
+    found = LargeObject(bookie.threads, ANSWER_BYTES_MAX)
+    if page > 0:
+        await found.add([("Entries for page: ", str(page))])
+    await _read(bookie, ledger_id, first, last, found)
+    return await found.answer()
 
 
 def _range(call: Call, page: int) -> tuple[int, int]:
@@ -43,7 +42,7 @@ def _range(call: Call, page: int) -> tuple[int, int]:
     return first, last
 
 
-async def _read(bookie: Administered, ledger_id: LedgerId, first: int, last: int, found: dict[str, str]) -> None:
+async def _read(bookie: Administered, ledger_id: LedgerId, first: int, last: int, found: LargeObject) -> None:
     """Read as an administrator: with the password in the metadata, and without disturbing a writer."""
     metadata = (await bookie.store.read_ledger(ledger_id)).metadata
     client = await bookie.client.started()
@@ -51,15 +50,13 @@ async def _read(bookie: Administered, ledger_id: LedgerId, first: int, last: int
     end = reader.last_add_confirmed if last == -1 else min(last, reader.last_add_confirmed)
     if first > end:
         return
-    size = 0
     async with aclosing(reader.entries(first, end)) as pieces:
         async for piece in pieces:
-            for entry in piece:
-                size += len(entry.payload)
-                found[str(entry.entry_id)] = entry.payload.decode("ascii", "replace")
-            if size > ANSWER_BYTES_MAX:
+            try:
+                await found.add((str(entry.entry_id), entry.payload.decode("ascii", "replace")) for entry in piece)
+            except TooLarge:
                 raise Refused(
                     BAD_REQUEST,
-                    f"entries {first} to {end} have more than {ANSWER_BYTES_MAX} bytes: ask for fewer, "
+                    f"entries {first} to {end} have more than {ANSWER_BYTES_MAX} bytes in JSON: ask for fewer, "
                     "with start_entry_id and end_entry_id",
-                )
+                ) from None

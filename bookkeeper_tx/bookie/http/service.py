@@ -1,6 +1,5 @@
 """The HTTP server of a bookie from start to stop."""
 
-from ipaddress import ip_address
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -8,6 +7,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.http.administered import ANSWER_BYTES_MAX, Administered, Phase
 from bookkeeper_tx.bookie.http.client import ClientOnDemand, OneBookieStore
+from bookkeeper_tx.bookie.http.origin import is_loopback
 from bookkeeper_tx.bookie.http.server import listen
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import BookieConfig, ClientConfig, WireProtocol
@@ -31,7 +31,7 @@ class HttpServer:
         address = self._port.getHost()
         self.address: tuple[str, int] = address.host, address.port
         """Host and port on which it listens."""
-        if not _is_loopback(address.host):
+        if not is_loopback(address.host):
             log.warn(
                 "whoever reaches {host}:{port} may delete ledgers: there is no authentication",
                 host=address.host,
@@ -55,13 +55,6 @@ class HttpServer:
         await self._port.stopListening()
         for client in self._clients:
             await client.stop()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _client(reactor: Any, config: BookieConfig, only_bookie: str | None) -> BookKeeper:

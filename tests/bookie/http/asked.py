@@ -94,11 +94,13 @@ class Asked:
         protocol.makeConnection(transport)
         return protocol, transport
 
-    def ask(self, path: str, method: str = "GET", body: bytes = b"", headers: str = "") -> Reply:
+    def ask(
+        self, path: str, method: str = "GET", body: bytes = b"", headers: str = "", host: str = "localhost"
+    ) -> Reply:
         """Send one request and return the reply, which must have come."""
         protocol, transport = self.connect()
         length = f"Content-Length: {len(body)}\r\n" if body else ""
-        protocol.dataReceived(f"{method} {path} HTTP/1.1\r\nHost: a\r\n{length}{headers}\r\n".encode() + body)
+        protocol.dataReceived(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n{length}{headers}\r\n".encode() + body)
         reply = reply_in(transport.value())
         protocol.connectionLost(Failure(ConnectionDone()))
         return reply

@@ -82,6 +82,16 @@ def test_more_metadata_than_an_answer_may_have_is_refused(asked: Asked, monkeypa
     assert "page=1" in refused.text
 
 
+def test_so_much_metadata_is_counted_as_is_sent(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(asked, 3)
+    for query in ("", "&decode_meta=true"):
+        path = f"{LEDGER}/list?print_metadata=true{query}"
+        size = len(asked.ask(path).body)
+        with monkeypatch.context() as limited:
+            limited.setattr(listing, "ANSWER_BYTES_MAX", size - 1)
+            assert asked.ask(path).status == 400
+
+
 # Metadata ------------------------------------------------------------------------------------------------------------
 
 

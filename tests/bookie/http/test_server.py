@@ -1,6 +1,7 @@
 """bookkeeper_tx.bookie.http.server: where it listens, and what it bears of clients."""
 
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from bookkeeper_tx.errors import RefusedToStart
 from tests.bookie.http.asked import ADDRESS, Asked, reply_in
 
 GONE = Failure(ConnectionDone())
-HEARTBEAT = b"GET /heartbeat HTTP/1.1\r\nHost: a\r\n\r\n"
+HEARTBEAT = b"GET /heartbeat HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def config_of(**values: Any) -> BookieConfig:
@@ -52,13 +53,57 @@ def test_a_page_in_a_browser_changes_nothing(asked: Asked) -> None:
     assert asked.ask("/api/v1/bookie/state/readonly", headers=origin).status == 200
 
 
+@pytest.mark.parametrize("header", ["Origin: http://example.org", "Sec-Fetch-Site: cross-site"])
+def test_a_page_in_a_browser_writes_no_ledger_either(asked: Asked, header: str) -> None:
+    for method in ("GET", "PUT"):
+        assert asked.ask("/api/v1/bookie/sanity", method, headers=f"{header}\r\n").status == 403
+    assert asked.ask("/api/v1/bookie/sanity", headers="Sec-Fetch-Site: none\r\n").status != 403
+
+
+FOREIGN = [
+    "example.org",
+    "example.org:8080",
+    "10.0.0.1",
+    "[::2]:8080",
+    "localhost.example.org",
+    "",
+    "127.0.0.1@a",
+    "::",
+]
+OWN = ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:8080", "127.8.9.1", "[::1]", "[::1]:8080"]
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+@pytest.mark.parametrize("path", ["/heartbeat", "/metrics", "/api/v1/ledger/list"])
+def test_a_name_that_was_made_to_mean_this_machine_is_not_answered(asked: Asked, host: str, path: str) -> None:
+    refused = asked.ask(path, host=host)
+    assert (refused.status, refused.text.count("localhost")) == (403, 1)
+
+
+@pytest.mark.parametrize("host", OWN)
+def test_this_machine_may_be_called_by_any_of_its_names(asked: Asked, host: str) -> None:
+    assert asked.ask("/heartbeat", host=host).status == 200
+
+
+@pytest.mark.parametrize("host", OWN + FOREIGN)
+def test_a_bookie_that_others_reach_may_be_called_by_any_name(tmp_path: Path, host: str) -> None:
+    assert Asked(tmp_path, http_server_host="0.0.0.0").ask("/heartbeat", host=host).status == 200
+
+
+def test_a_request_that_names_no_host_is_answered(asked: Asked) -> None:
+    protocol, transport = asked.connect()
+    protocol.dataReceived(b"GET /heartbeat HTTP/1.0\r\n\r\n")
+    assert b"200 OK" in transport.value()
+    protocol.connectionLost(GONE)
+
+
 @pytest.mark.parametrize("sized", [True, False])
 def test_a_large_body_is_refused_and_not_kept(asked: Asked, monkeypatch: pytest.MonkeyPatch, sized: bool) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", None)
     protocol, transport = asked.connect()
     size = BODY_BYTES_MAX + 1
     how = f"Content-Length: {size}" if sized else "Transfer-Encoding: chunked"
-    protocol.dataReceived(f"PUT /api/v1/config/server_config HTTP/1.1\r\nHost: a\r\n{how}\r\n\r\n".encode())
+    protocol.dataReceived(f"PUT /api/v1/config/server_config HTTP/1.1\r\nHost: localhost\r\n{how}\r\n\r\n".encode())
     body = bytes(size) if sized else f"{size:x}\r\n".encode() + bytes(size) + b"\r\n0\r\n\r\n"
     for at in range(0, len(body), 10000):
         protocol.dataReceived(body[at : at + 10000])
@@ -117,7 +162,7 @@ def test_an_answer_that_takes_too_long_is_given_up(asked: Asked) -> None:
     silent: Any = Silent()
     asked.bookie.store = silent
     protocol, transport = asked.connect()
-    protocol.dataReceived(b"GET /api/v1/ledger/metadata?ledger_id=1 HTTP/1.1\r\nHost: a\r\n\r\n")
+    protocol.dataReceived(b"GET /api/v1/ledger/metadata?ledger_id=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert transport.value() == b""
     asked.clock.advance(ANSWER_TIMEOUT_S)
     assert (reply_in(transport.value()).status, silent.cancelled) == (503, 1)
@@ -131,7 +176,7 @@ def test_a_request_that_came_with_the_one_before_has_all_its_time(
     silent: Any = Silent()
     asked.bookie.store = silent
     protocol, transport = asked.connect()
-    protocol.dataReceived(2 * b"GET /api/v1/ledger/list HTTP/1.1\r\nHost: a\r\n\r\n")
+    protocol.dataReceived(2 * b"GET /api/v1/ledger/list HTTP/1.1\r\nHost: localhost\r\n\r\n")
     silent.asked[0].callback([])
     assert transport.value().count(b" 200 ") == 1
     asked.clock.advance(ANSWER_TIMEOUT_S)
@@ -145,7 +190,7 @@ def test_nobody_works_for_a_client_that_has_gone(asked: Asked) -> None:
     silent: Any = Silent()
     asked.bookie.store = silent
     protocol, transport = asked.connect()
-    protocol.dataReceived(b"GET /api/v1/ledger/list HTTP/1.1\r\nHost: a\r\n\r\n")
+    protocol.dataReceived(b"GET /api/v1/ledger/list HTTP/1.1\r\nHost: localhost\r\n\r\n")
     protocol.connectionLost(GONE)
     assert (transport.value(), silent.cancelled) == (b"", 1)
     assert not asked.clock.getDelayedCalls()
