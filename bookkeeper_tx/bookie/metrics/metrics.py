@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.metrics.batch_read import BatchReadMetrics
 from bookkeeper_tx.bookie.metrics.exposition import Exposition
 from bookkeeper_tx.bookie.metrics.garbage import write_garbage
 from bookkeeper_tx.bookie.metrics.journal import JournalMetrics
-from bookkeeper_tx.bookie.metrics.requests import RequestMetrics
+from bookkeeper_tx.bookie.metrics.requests import RequestMetrics, at_once
 from bookkeeper_tx.bookie.metrics.storage import StorageMetrics
 from bookkeeper_tx.bookie.metrics.threads import Working, write_threads
 from bookkeeper_tx.bookie.operations.dispatch import Serve
@@ -27,6 +27,7 @@ class Metrics:
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
         self._batch_reads = BatchReadMetrics(seconds)
         self.registry = self._batch_reads.registry
         ProcessCollector(registry=self.registry)
@@ -64,11 +65,14 @@ class Metrics:
 
     def _write(self, out: Exposition, parts: Parts) -> None:
         counts = parts.dispatch.counts()
-        queued_count = sum(journal.queued_count for journal in parts.journals)
-        self._requests.write(out, counts, self._journal.adds, queued_count)
+        if counts.adds_at_once:
+            adds, queued_count, written_bytes = at_once(self._seconds, counts.adds), 0, counts.adds.size_bytes
+        else:
+            adds, queued_count = self._journal.adds, sum(journal.queued_count for journal in parts.journals)
+            # The records of the journal are entries with their length, but for a few of keys and fences.
+            written_bytes = max(self._journal.written_bytes - RECORD_LENGTH_SIZE * counts.adds.succeeded, 0)
+        self._requests.write(out, counts, adds, queued_count)
         self._journal.write(out, self._queued_bytes_max)
-        # The records of the journal are entries with their length, but for a few of keys and fences.
-        written_bytes = max(self._journal.written_bytes - RECORD_LENGTH_SIZE * counts.adds.succeeded, 0)
         batch_bytes = self._batch_reads.size_bytes
         self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, parts.disks())
         write_garbage(out, self.garbage)

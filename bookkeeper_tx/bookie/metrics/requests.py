@@ -6,6 +6,7 @@ from typing import Any, Final
 from bookkeeper_tx.bookie.metrics.exposition import Exposition
 from bookkeeper_tx.bookie.metrics.summary import Outcomes
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.dispatch import MIXED_READS, RequestCounts, Serve
 from protocol_specs.wire import status as statuses
 from protocol_specs.wire.status import Status
@@ -24,6 +25,15 @@ RARE: Final = (
     "GET_LIST_OF_ENTRIES_OF_LEDGER",
 )
 """Operations all of whose requests are measured."""
+
+
+def at_once(seconds: Callable[[], float], counts: Counts) -> Outcomes:
+    """Return the times of requests that are answered in the turn of the reactor in which they come."""
+    outcomes = Outcomes(seconds)
+    for count, succeeded in ((counts.succeeded, True), (counts.failed, False)):
+        if count:
+            outcomes.observe(0.0, succeeded, count)
+    return outcomes
 
 
 class RequestMetrics:
@@ -74,7 +84,7 @@ class RequestMetrics:
         return serve_and_measure
 
     def write(self, out: Exposition, counts: RequestCounts, adds: Outcomes, adds_in_progress: int) -> None:
-        """Write them; ``adds`` are the times of adds, which the journal knows."""
+        """Write them; ``adds`` are the times of adds."""
         of_adds, of_reads = counts.adds, counts.reads
         for name in ("ADD_ENTRY", "ADD_ENTRY_REQUEST"):
             out.summary(f"bookkeeper_server_{name}", adds, (of_adds.succeeded, of_adds.failed))

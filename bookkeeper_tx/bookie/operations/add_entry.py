@@ -20,6 +20,7 @@ from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, status_of
 from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES, AddRequests, MixedAddRequests, OneAdd
 from protocol_specs.wire import status as statuses
@@ -50,9 +51,9 @@ class AddEntry:
         self._force = force
         self._watch = watch
         self._watched = watch.ledgers
-        self._journals_entries = journals_entries
+        self.journals_entries = journals_entries
         self.counts = Counts()
-        """The entries that were added, without their bytes: the journal counts those."""
+        """The entries that were added; their bytes only if they are not journaled: else the journal counts those."""
 
     def serve(self, request: AddRequests, connection: Connection) -> None:
         """Add the run of ``request``; the replies are sent when it is durable, or at once when it is refused."""
@@ -74,8 +75,9 @@ class AddEntry:
             added = self._storage.add(ledger, run)
         except BookKeeperError as error:
             return status_of(error)
-        if not self._journals_entries:
+        if not self.journals_entries:
             self._journal_keys(records, [run.ledger_id])
+            self._count_at_once(run.count, run.size - run.prefix * run.count)
             connection.reply(request, statuses.EOK, [request.replies(statuses.EOK)])
         elif request.deferred_sync:
             records += added
@@ -135,13 +137,14 @@ class AddEntry:
         taken = [index for index in range(len(adds)) if index not in refused] if refused else range(len(adds))
         if not taken:
             return
-        if self._journals_entries:
+        if self.journals_entries:
             at_ends = [index for index in taken if index not in others] if others else taken
             records += [adds[index][4] for index in at_ends]
             waiter_bytes += MIXED_ADD_BYTES * len(taken)
             self._journal.append(records, partial(self._mixed_synced, request, taken, connection), waiter_bytes)
         else:
             self._journal_keys(records, [adds[index][0] for index in taken])
+            self._count_at_once(len(taken), sum(len(adds[index][4]) - RECORD_LENGTH_SIZE for index in taken))
             connection.reply(request, statuses.EOK, [request.replies(taken, statuses.EOK)])
         if self._watched:
             for ledger_id in {adds[index][0] for index in taken} & self._watched.keys():
@@ -169,7 +172,7 @@ class AddEntry:
         if ledger.fenced and not recovery:
             raise LedgerFenced
         added = self._storage.add_record(ledger, entry_id, last_add_confirmed, record)
-        if not self._journals_entries:
+        if not self.journals_entries:
             return 0
         records += added
         return max(len(record) - sum(map(len, added)), 0)
@@ -196,6 +199,10 @@ class AddEntry:
             status = statuses.EIO
         self._count(request.entries.count, status)
         connection.reply(request, status, [request.replies(status)])
+
+    def _count_at_once(self, count: int, size_bytes: int) -> None:
+        self.counts.succeeded += count
+        self.counts.size_bytes += size_bytes
 
     def _count(self, count: int, status: Status) -> None:
         if status is statuses.EOK:

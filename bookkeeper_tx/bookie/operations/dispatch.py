@@ -55,6 +55,8 @@ class RequestCounts:
     """Reads that wait for the disk, or for those."""
     waiting_reads: int
     """Those that wait for others of their client."""
+    adds_at_once: bool
+    """Whether adds are answered without the journal, which does not know how many there were then."""
 
 
 log = Logger()
@@ -166,7 +168,12 @@ class Dispatch:
         """Return how many requests there were since the start, and how many wait."""
         runs = self._runs
         return RequestCounts(
-            self._adding.counts, self._reading.counts, self._brake.held_count, runs.load_count, runs.waiting_count
+            self._adding.counts,
+            self._reading.counts,
+            self._brake.held_count,
+            runs.load_count,
+            runs.waiting_count,
+            not self._adding.journals_entries,
         )
 
     def look_again(self) -> None:

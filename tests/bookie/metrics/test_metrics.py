@@ -38,6 +38,23 @@ def test_every_entry_that_is_added_counts(measured: MeasuredBookie) -> None:
     assert measured.value(f"{SERVER}ADD_ENTRY_IN_PROGRESS") == 0
 
 
+def test_entries_that_are_not_journaled_count_with_their_bytes() -> None:
+    measured = MeasuredBookie(journal_data_written=False)
+    measured.add(0, 41, 50)
+    measured.add(2, 100, key=OTHER_KEY)
+    records: Any = [
+        (LEDGER, 2, 1, KEY, bytes(run_of(2, 60).buffer)),
+        (LEDGER + 1, 0, -1, KEY, bytes(run_of(0, 70, ledger_id=LEDGER + 1).buffer)),
+        (LEDGER + 1, 1, 0, OTHER_KEY, bytes(run_of(1, 70, ledger_id=LEDGER + 1).buffer)),
+    ]
+    measured.ask(MixedAddRequests(0x02010000, records, [bytes(16)] * 3))
+    assert counts(measured, "ADD_ENTRY") == counts(measured, "ADD_ENTRY_REQUEST") == (4, 2)
+    assert measured.value("bookie_WRITE_BYTES") == 41 + 50 + 60 + 70
+    assert measured.value(f"{SERVER}ADD_ENTRY_sum", success="true") == 0
+    assert measured.value(f"{SERVER}ADD_ENTRY", success="true", quantile="1.0") < 0.01
+    assert measured.value(f"{SERVER}ADD_ENTRY_IN_PROGRESS") == 0
+
+
 def test_adds_that_are_refused_count_as_failed(measured: MeasuredBookie) -> None:
     measured.bookie.availability.note(Reason.MANUAL, True)
     measured.add(0, 41, 41)
