@@ -265,6 +265,8 @@ class Bookie:
         if self._journals_short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
             self._sync_thread.remove_journals()
+        if self._started:
+            self._kept_status.keep()  # what could not be written before
         self.dispatch.look_again()
 
     def _reasons_changed(self) -> None:

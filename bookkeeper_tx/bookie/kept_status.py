@@ -43,6 +43,8 @@ class KeptStatus:
         self._writes = writes
         self._kept = NEVER
         self._writing = False
+        self._failed = False
+        """Whether a directory has not got what is kept."""
 
     def restore(self) -> Deferred[None]:
         """Have the bookie be read-only if an operator has made it so; fires when that is known.
@@ -56,11 +58,19 @@ class KeptStatus:
         self._availability.note(Reason.MANUAL, status.read_only and status.manual)
 
     def keep(self) -> None:
-        """Write the status if it is not the one that is kept."""
-        read_only, manual = self._present
-        if self._writing or not self._writes or (read_only, manual) == (self._kept.read_only, self._kept.manual):
+        """Write the status if it is not the one that is kept, or could not be written the last time."""
+        if self._failed or self._changed:
+            self._write()
+
+    @property
+    def _changed(self) -> bool:
+        return self._present != (self._kept.read_only, self._kept.manual)
+
+    def _write(self) -> None:
+        if self._writing or not self._writes:
             return
         self._writing = True
+        read_only, manual = self._present
         # The newest file counts, so it must be newer also after the clock was set back.
         updated_at_ms = max(int(self._clock() * 1000), self._kept.updated_at_ms + 1)
         self._kept = BookieStatus(read_only, updated_at_ms, manual)
@@ -71,9 +81,11 @@ class KeptStatus:
         reasons = self._availability.reasons
         return bool(reasons - {Reason.CONFIGURED}), Reason.MANUAL in reasons
 
-    def _written(self, _: object) -> None:
+    def _written(self, everywhere: object) -> None:
         self._writing = False
-        self.keep()
+        self._failed = everywhere is not True
+        if self._changed:
+            self._write()
 
 
 def read_status(disk: Disk, directories: Sequence[str]) -> BookieStatus:
@@ -90,11 +102,14 @@ def read_status(disk: Disk, directories: Sequence[str]) -> BookieStatus:
     return max(found, key=lambda status: status.updated_at_ms)
 
 
-def write_status(disk: Disk, directories: Sequence[str], status: BookieStatus) -> None:
-    """Write ``status`` to each of ``directories`` that can be written."""
+def write_status(disk: Disk, directories: Sequence[str], status: BookieStatus) -> bool:
+    """Write ``status`` to each of ``directories`` that can be written; return whether those are all."""
+    everywhere = True
     for directory in directories:
         path = os.path.join(directory, spec.FILE_NAME)
         try:
             disk.replace(path, spec.build(status))
         except OSError as error:
             log.error("after a restart the bookie may not be as it is now: {path}: {error}", path=path, error=error)
+            everywhere = False
+    return everywhere

@@ -374,6 +374,15 @@ def test_an_operator_makes_a_bookie_read_only_over_restarts(disk: CrashingDisk) 
     assert Started(disk, status_kept=True).add(4)[8:12] == bytes(4)
 
 
+def test_a_status_that_could_not_be_written_is_written_later(disk: CrashingDisk) -> None:
+    bookie = Started(disk, status_kept=True)
+    disk.fail_writes(1)
+    bookie.bookie.availability.set_manual(True)
+    bookie.clock.advance(10)
+    disk.restart()
+    assert Started(disk, status_kept=True).bookie.availability.read_only
+
+
 def test_a_bookie_that_may_not_be_read_only_ends(disk: CrashingDisk) -> None:
     errors = list[BaseException]()
     bookie = Started(disk, errors.append, read_only_mode_enabled=False)

@@ -91,6 +91,20 @@ def test_a_directory_that_cannot_be_written_is_passed_over(disk: CrashingDisk) -
     assert lines(disk) == [b"", b"1,READ_ONLY,100000,true\n"]
 
 
+def test_what_could_not_be_written_is_written_when_it_is_kept_again(disk: CrashingDisk) -> None:
+    worker = SteppedWorker()
+    kept = Kept(disk, worker)
+    disk.fail_writes(2)
+    kept.availability.set_manual(True)
+    worker.run_all()
+    assert lines(disk) == [b"", b""]
+    kept.status.keep()
+    worker.run_all()
+    assert lines(disk) == [b"1,READ_ONLY,100001,true\n"] * 2
+    kept.status.keep()
+    assert not worker.jobs
+
+
 def test_a_change_while_one_is_written_comes_after_it(disk: CrashingDisk) -> None:
     worker = SteppedWorker()
     kept = Kept(disk, worker)
