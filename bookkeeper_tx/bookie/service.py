@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from twisted.application.service import Service
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -96,6 +96,7 @@ class BookieService(Service):
         self._metrics: Any = None
         """The metrics, if they are served."""
         self._http: HttpServer | None = None
+        self._workers: dict[str, Worker] = {}
         self._undo: list[Callable[[], Any]] = []
 
     # Lifecycle -------------------------------------------------------------------------------------------------------
@@ -217,24 +218,27 @@ class BookieService(Service):
             log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
         return await self._check_cookies(address, directories)
 
-    async def _check_cookies(self, address: Address, directories: Directories) -> str | None:
+    async def _check_cookies(
+        self, address: Address, directories: Directories, run: Callable[..., Deferred[Any]] = maybeDeferred
+    ) -> str | None:
         """Make sure that these are our directories, and write the cookies that are missing, if they may be.
 
-        Returns the cluster's instance id.
+        Returns the cluster's instance id.  ``run(function, *arguments)`` calls what waits for the disk: on this thread
+        while nobody is served.
         """
         instance_id = await self._store.instance_id()
         config = self._config
         journals = ",".join(config.journal_directories)
         expected = Cookie.of(address.bookie_id, journals, config.ledger_directory, instance_id)
         stored = await self._store.read_cookie(address.bookie_id)
-        plan = directories.plan_cookie(expected, None if stored is None else stored[0])
-        directories.write_cookies(plan)
+        plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
+        await run(directories.write_cookies, plan)
         if plan.to_store:
             await self._store.write_cookie(address.bookie_id, plan.data, None)
         return instance_id
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
-        worker = self._make_threads(self._reactor, name, threads)
+        worker = self._workers[name] = self._make_threads(self._reactor, name, threads)
         self._undo.append(worker.stop)
         return worker
 
@@ -265,8 +269,7 @@ class BookieService(Service):
 
         metrics = self._metrics = Metrics(time.perf_counter)
         made = bookie(measured=metrics.measured)
-        by_name: dict[str, Any] = {"journal": workers.journal, "flush": workers.flush, "read": workers.read}
-        metrics.watch(made.parts, by_name, READ_THREADS, config.connection_requests_bytes_max)
+        metrics.watch(made.parts, self._workers, READ_THREADS, config.connection_requests_bytes_max)
         metrics.is_serving = lambda: self.address is not None and bool(self.running)
         return made
 
@@ -295,6 +298,7 @@ class BookieService(Service):
         if self._config.http_server_enabled:
             from bookkeeper_tx.bookie.http.service import HttpServer
 
+            threads = self._worker("http")
             self._http = HttpServer(
                 self._reactor,
                 self._config,
@@ -304,9 +308,9 @@ class BookieService(Service):
                 ledger_directories=[directories.ledger],
                 store=self._store,
                 availability=bookie.availability,
-                threads=self._worker("http"),
+                threads=threads,
                 metrics=self._metrics.text,
-                check_cookies=partial(self._check_cookies, address, directories),
+                check_cookies=partial(self._check_cookies, address, directories, threads.run),
             )
             self._undo.append(self._http.stop)
 

@@ -1,0 +1,149 @@
+"""bookkeeper_tx.bookie.service: which threads a bookie has, and what runs on them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.error import ConnectionDone
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.python.failure import Failure
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.listening import Address
+from bookkeeper_tx.bookie.service import BookieService
+from bookkeeper_tx.config import BookieConfig
+from tests.bookie.http.asked import ADDRESS, reply_in
+from tests.bookie.metrics.measured_bookie import samples_in
+from tests.bookie.workers import SteppedWorker
+from tests.conftest import result_of
+from tests.metadata.zookeeper.zookeeper_world import World
+
+COOKIE = "data/current/VERSION"
+
+
+class Reactor(MemoryReactorClock):
+    """A reactor that runs, and takes the socket of the bookie."""
+
+    running = True
+
+    def callWhenRunning(self, function: Any, *args: Any) -> None:
+        function(*args)
+
+    def adoptStreamPort(self, *args: Any) -> Any:
+        return self.listenTCP(3181, None)
+
+
+class _Listening:
+    family = 0
+
+    def listen(self, backlog: int) -> None: ...
+
+    def close(self) -> None: ...
+
+    def fileno(self) -> int:
+        return -1
+
+
+class Threads(SteppedWorker):
+    """Threads of a bookie: what they do is done when the test says so, or at once."""
+
+    def __init__(self, at_once: bool) -> None:
+        super().__init__()
+        self.at_once = at_once
+
+    def run(self, function: Any, *args: Any) -> Any:
+        done = super().run(function, *args)
+        if self.at_once:
+            self.run_all()
+        return done
+
+    @property
+    def waiting_count(self) -> int:
+        return len(self.jobs)
+
+
+class NotedDisk(Disk):
+    """A disk that notes which files were read at once."""
+
+    def __init__(self) -> None:
+        self.read_paths: list[str] = []
+
+    def read(self, path: str) -> bytes:
+        self.read_paths.append(path)
+        return super().read(path)
+
+
+class Serving:
+    """A bookie that serves, in directories of its own, with HTTP."""
+
+    def __init__(self, directory: Path, **settings: Any) -> None:
+        self.reactor: Any = Reactor()
+        self.threads: dict[str, Threads] = {}
+        data = str(directory / "data")
+        config = BookieConfig(
+            metadata_uri="", journal_directory=data, ledger_directory=data, http_server_enabled=True, **settings
+        )
+        listening: Any = _Listening()
+        self.said: list[str] = []
+        self.disk = NotedDisk()
+        self.connections: list[Any] = []
+        self.service = BookieService(
+            config,
+            self.reactor,
+            self.disk,
+            tell=self.said.append,
+            tell_error=self.said.append,
+            store=World().open()[0],
+            bind=lambda *_: Address(listening, "127.0.0.1", 3181, "127.0.0.1:3181"),
+            make_threads=self._make_threads,
+        )
+        self.service.startService()
+        assert self.said == ["bookie 127.0.0.1:3181 listening on 127.0.0.1:3181"]
+
+    def _make_threads(self, reactor: Any, name: str, count: int) -> Any:
+        self.threads[name] = Threads(at_once=True)
+        return self.threads[name]
+
+    def ask(self, request: str) -> StringTransport:
+        """Send a request without a body and return what the answer comes to."""
+        transport = StringTransport()
+        protocol = self.reactor.tcpServers[0][1].buildProtocol(ADDRESS)
+        protocol.makeConnection(transport)
+        protocol.dataReceived(f"{request} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        self.connections.append(protocol)
+        return transport
+
+    def stop(self) -> None:
+        for protocol in self.connections:
+            protocol.connectionLost(Failure(ConnectionDone()))
+        result_of(self.service.stopService())
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Any:
+    serving = Serving(tmp_path, more_journal_directories=(str(tmp_path / "second"),))
+    yield serving
+    serving.stop()
+
+
+def test_cookies_are_compared_and_written_on_the_thread_of_http(serving: Serving, tmp_path: Path) -> None:
+    threads = serving.threads["http"]
+    threads.at_once = False
+    serving.disk.read_paths.clear()
+    answer = serving.ask("PUT /api/v1/bookie/expand_storage")
+    assert (answer.value(), serving.disk.read_paths) == (b"", [])
+    threads.run_all()
+    assert reply_in(answer.value()).status == 200
+    assert str(tmp_path / COOKIE) in serving.disk.read_paths
+
+
+def test_the_queue_of_each_thread_is_told(serving: Serving) -> None:
+    serving.threads["http"].at_once = False
+    serving.threads["http"].run(list)
+    samples = samples_in(reply_in(serving.ask("GET /metrics").value()).text)
+    queues = {
+        dict(labels)["thread"]: value
+        for (name, labels), value in samples.items()
+        if name == "bookkeeper_server_thread_executor_queue"
+    }
+    assert queues == {"journal": 0, "journal-1": 0, "flush": 0, "read": 0, "garbage": 0, "http": 1}
