@@ -1,5 +1,7 @@
 """``/api/v1/bookie/last_log_mark``: the position in each journal from which a start replays it."""
 
+from collections.abc import Sequence
+
 from bookkeeper_tx.bookie.http.administered import Administered
 from bookkeeper_tx.bookie.http.answer import NOT_FOUND, Answer, json_answer
 from bookkeeper_tx.bookie.http.call import Call
@@ -14,12 +16,17 @@ async def last_log_mark(call: Call, bookie: Administered) -> Answer:
         mark = await bookie.threads.run(_read, bookie)
     except Exception as error:  # Java answers whatever it is so
         return Answer(f"ERROR handling request: {error}", NOT_FOUND)
-    return json_answer(
-        {
-            f"LastLogMark: Journal Id - {each.journal_id}({each.journal_id:x}.txn)": f"Pos - {each.offset}"
-            for each in marks_of(mark)
-        }
-    )
+    return json_answer(_told(marks_of(mark), bookie.journal_directories))
+
+
+def _told(marks: Sequence[LogMark], directories: Sequence[str]) -> dict[str, str]:
+    """Return the marks in Java's words; where files of several journals have one name, with their directories."""
+    ids = [mark.journal_id for mark in marks]
+    told = {}
+    for mark, directory in zip(marks, directories, strict=True):
+        name = f"LastLogMark: Journal Id - {mark.journal_id}({mark.journal_id:x}.txn)"
+        told[name if ids.count(mark.journal_id) == 1 else f"{name} in {directory}"] = f"Pos - {mark.offset}"
+    return told
 
 
 def _read(bookie: Administered) -> LogMark:

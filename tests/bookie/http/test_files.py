@@ -49,6 +49,17 @@ def test_each_journal_has_its_mark(asked: Asked) -> None:
     }
 
 
+def test_journals_whose_files_have_one_name_are_told_apart(asked: Asked) -> None:
+    asked.bookie.journal_directories = ["/j", "/k", "/l"]
+    for index, journal_id in enumerate((10, 11, 10)):
+        write_last_mark(Disk(), [asked.directories.ledger], LogMark(journal_id, 512 + index), f"lastMark.{index}")
+    assert asked.ask("/api/v1/bookie/last_log_mark").json == {
+        "LastLogMark: Journal Id - 10(a.txn) in /j": "Pos - 512",
+        "LastLogMark: Journal Id - 11(b.txn)": "Pos - 513",
+        "LastLogMark: Journal Id - 10(a.txn) in /l": "Pos - 514",
+    }
+
+
 def test_the_space_is_that_of_the_ledger_disk(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asked.bookie.disk, "free_bytes", lambda path: 7)
     monkeypatch.setattr(asked.bookie.disk, "total_bytes", lambda path: 9)
