@@ -71,6 +71,9 @@ class GarbageCollector:
         self._overreplicated_at_s = clock.seconds()
         self._timer: IDelayedCall | None = None
         self._running: Deferred[None] | None = None
+        self._next: Deferred[None] | None = None
+        self._asked: set[tuple[bool | None, bool | None]] = set()
+        """What the next one is asked for: as the arguments of :meth:`force`."""
         self._stopped = False
 
     # Lifecycle -------------------------------------------------------------------------------------------------------
@@ -95,15 +98,27 @@ class GarbageCollector:
     def force(self, major: bool | None = None, minor: bool | None = None) -> Deferred[None]:
         """Collect now, or after the collection under way; fires when it has ended, whatever came of it.
 
+        All that is asked for while one is under way is one collection, which makes the greatest compaction of them.
         ``major`` and ``minor`` say which compaction to make, whether it is due or not; None: one that is not disabled
         and not suspended.  A major compaction does what a minor one does, so that is not made then.
         """
         if self._stopped:
             return succeed(None)
-        wanted = self._schedule.forced(self.status, major, minor)
-        if self._running is not None:
-            return _after(self._running).addCallback(lambda _: self.force(major, minor))
-        return self._begin(wanted, forced=True)
+        if self._running is None and self._next is None:
+            return self._begin(self._schedule.forced(self.status, major, minor), forced=True)
+        self._asked.add((major, minor))
+        self.status.forced = True
+        if self._next is None:
+            self._next = _after(self._running).addCallback(lambda _: self._begin_next())
+        return _after(self._next)
+
+    def _begin_next(self) -> Deferred[None] | None:
+        """Begin the collection that was asked for while another one was under way."""
+        asked, self._asked, self._next = self._asked, set(), None
+        if self._stopped:
+            return None
+        wanted = {self._schedule.forced(self.status, major, minor) for major, minor in asked}
+        return self._begin(True if True in wanted else False if False in wanted else None, forced=True)
 
     def suspend(self, major: bool = False, minor: bool = False) -> None:
         """Make no major, or no minor, compactions until they are resumed, or forced."""

@@ -10,7 +10,7 @@ class GarbageStatus:
     running: bool = False
     """Whether a collection is under way."""
     forced: bool = False
-    """Whether somebody has asked for it."""
+    """Whether somebody has asked for it, or for the one that comes after it."""
     minor_running: bool = False
     """Whether a minor compaction is under way."""
     major_running: bool = False

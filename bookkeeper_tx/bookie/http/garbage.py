@@ -8,7 +8,7 @@ class GarbageStatus(Protocol):
 
     @property
     def forced(self) -> bool:
-        """Whether a collection that was asked for is under way."""
+        """Whether a collection that was asked for is under way, or waits for the one that is."""
 
     @property
     def major_running(self) -> bool:

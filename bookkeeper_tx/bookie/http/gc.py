@@ -1,4 +1,4 @@
-"""``/api/v1/bookie/gc``: begins a garbage collection, and tells whether one that was asked for is under way."""
+"""``/api/v1/bookie/gc``: begins a garbage collection, and tells whether one that was asked for waits or goes on."""
 
 from bookkeeper_tx.bookie.http.administered import Administered
 from bookkeeper_tx.bookie.http.answer import BAD_REQUEST, METHOD_NOT_ALLOWED, Answer, Refused, json_answer

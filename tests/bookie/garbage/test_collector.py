@@ -469,6 +469,37 @@ def test_a_second_force_waits_for_the_first(disk: CrashingDisk) -> None:
     assert bench.collector.status.collection_count == 2
 
 
+def test_those_that_wait_are_one_with_the_greatest_compaction(disk: CrashingDisk) -> None:
+    bench = Bench(disk)
+    bench.stored(1, 1000)
+    bench.worker = SteppedWorker()
+    bench.collector = bench.new_collector()
+    status = bench.collector.status
+    bench.collector.disk_filled()
+    assert not status.forced
+    waiting = [bench.collector.force(False, minor) for minor in (False, True, False)]
+    waiting += [bench.collector.force(True, False), bench.collector.force(False, False)]
+    assert status.forced
+    bench.worker.run_all()
+    for each in waiting:
+        result_of(each)
+    assert (status.collection_count, status.major_count, status.minor_count) == (2, 1, 0)
+    assert not status.forced
+
+
+def test_those_that_wait_end_with_a_stop(disk: CrashingDisk) -> None:
+    bench = Bench(disk)
+    bench.stored(1, 1000)
+    bench.worker = SteppedWorker()
+    bench.collector = bench.new_collector()
+    waiting = [bench.collector.force() for _ in range(3)]
+    bench.collector.stop()
+    bench.worker.run_all()
+    for each in waiting:
+        result_of(each)
+    assert bench.collector.status.collection_count == 1
+
+
 def test_a_stop_waits_for_the_piece_under_way_and_nothing_more(disk: CrashingDisk) -> None:
     bench = Bench(disk, compaction_rate_entries=1)
     fragmented(bench)
