@@ -57,6 +57,9 @@ class BlockingRequests:
             self._session.pause_after_loss(self._deadline)
             raise
 
+    async def turn(self) -> None:
+        """Go on: nothing else waits on this thread."""
+
     async def within(self, coroutine: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Any:
         outer, self._deadline = self._deadline, self._session.deadline(extra_timeout_s)
         try:

@@ -16,6 +16,9 @@ from protocol_specs.metadata import ledger as ledger_spec
 _LISTED_AT_ONCE = 64
 """Ranges asked for together: each ledger with a random id (a UUID) has a range of its own, which takes a round trip."""
 
+TURN_NAMES = 1000
+"""Names that are read without letting others have their turn: some milliseconds, where a million takes seconds."""
+
 _NEW_VERSION = 0
 """The version of a node that was just created."""
 
@@ -130,13 +133,22 @@ class ZooKeeperLedgers:
             # From the end (depth first), so that the waiting branches are those beside a few paths, not a whole level.
             some, branches = branches[-_LISTED_AT_ONCE:], branches[:-_LISTED_AT_ONCE]
             listed = await self._requests.children_of_each([branch.path for branch in some])
+            read_count = 0
             for branch, names in zip(some, listed, strict=True):
-                if branch.holds_ledgers:
-                    ids = (tree.id_of(f"{branch.path}/{name}") for name in names)
-                    found += [ledger_id for ledger_id in ids if ledger_id is not None]
-                else:
+                if not branch.holds_ledgers:
                     branches += [branch.child(name) for name in names if branch.form.is_range(name, branch.depth)]
-        return sorted(found)
+                    continue
+                in_branch: list[int] = []
+                for first in range(0, len(names), TURN_NAMES):
+                    if read_count >= TURN_NAMES:
+                        await self._requests.turn()
+                        read_count = 0
+                    part = names[first : first + TURN_NAMES]
+                    read_count += len(part)
+                    ids = (tree.id_of(f"{branch.path}/{name}") for name in part)
+                    in_branch += [ledger_id for ledger_id in ids if ledger_id is not None]
+                found += sorted(in_branch)
+        return sorted(found)  # fast, since it is made of parts that are sorted
 
 
 def versioned(ledger_id: int, answer: tuple[bytes, Any]) -> Versioned:

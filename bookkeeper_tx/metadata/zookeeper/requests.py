@@ -32,6 +32,9 @@ class Requests(Protocol):
     def children_of_each(self, paths: Sequence[str]) -> Awaitable[list[list[str]]]:
         """Return the children of each node, none for a node that is gone; the time limit holds for each."""
 
+    def turn(self) -> Awaitable[None]:
+        """Let what else waits on this thread have its turn."""
+
     def within(self, coroutine: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Awaitable[Any]:
         """Run ``coroutine``; after the operation timeout it fails with MetadataUnavailable."""
 

@@ -64,6 +64,9 @@ class TwistedRequests:
     async def pause(self, delay_s: float) -> None:
         await deferLater(self._reactor, delay_s, lambda: None)
 
+    async def turn(self) -> None:
+        await self.pause(0)
+
     def within(self, coroutine: Any, extra_timeout_s: float = 0) -> Deferred[Any]:
         """Run ``coroutine``; after the operation timeout, or when stopped, it fails with MetadataUnavailable."""
         timeout_s = self._operation_timeout_s + extra_timeout_s

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.ledger_record.serialization import parse, serialize
+from bookkeeper_tx.metadata.zookeeper import ledgers
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.model import LedgerId
 from tests.conftest import failure_of, result_of
@@ -161,3 +162,26 @@ def test_a_list_passes_over_a_range_that_vanishes_meanwhile(world: World, monkey
 
     monkeypatch.setattr(session, "submit", deleting)
     assert result_of(store.list_ledgers(None)) == [1]
+
+
+def test_a_long_list_lets_others_have_their_turn(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "TURN_NAMES", 10)
+    store, _ = world.open()
+    # Two full ranges, and many that are nearly empty.
+    made = [*range(25), *range(10_000, 10_025), *(each * 10_000 for each in range(2, 22))]
+    for each in made:
+        result_of(store.create_ledger(each, METADATA))
+    turns = []
+    call_later = world.clock.callLater
+
+    def counted(delay_s: float, *args: Any, **kwargs: Any) -> Any:
+        if delay_s == 0:
+            turns.append(delay_s)
+        return call_later(delay_s, *args, **kwargs)
+
+    monkeypatch.setattr(world.clock, "callLater", counted)
+    listing = store.list_ledgers()
+    assert not listing.called
+    world.clock.advance(0)
+    assert result_of(listing) == made
+    assert len(turns) >= len(made) // 10 - 3
