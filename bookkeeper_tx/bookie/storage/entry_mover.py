@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
+from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
@@ -13,6 +14,7 @@ from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
 from bookkeeper_tx.bookie.storage.ledger_index import page_of
 from bookkeeper_tx.bookie.storage.write_cache import part_of
 from bookkeeper_tx.entry.entry_run import EntryRun
+from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 
 
@@ -34,7 +36,8 @@ class EntryMover:
     """Moves entries of ledgers that have an index.  Calls block, and come from the thread that flushes.
 
     A crash at any point leaves each location as before or after, and both copies are there: the caller removes the old
-    log only when the move has ended.
+    log only when all that was found in it has been moved.  What is found to have another place already has it on the
+    disk then.
     """
 
     def __init__(self, logs: EntryLogWriter, indexes: Indexes, writer: WritesIndexes) -> None:
@@ -49,11 +52,16 @@ class EntryMover:
         """
         alive: dict[int, list[EntryRun]] = {}
         pages: dict[tuple[int, int], array[int]] = {}
-        for placed in found:
-            if is_here(placed.run.ledger_id):
-                parts = self._alive_parts(placed, pages)
+        elsewhere: set[tuple[int, int]] = set()
+        for placed in map(_indexable, found):
+            if placed is not None and is_here(placed.run.ledger_id):
+                parts = self._alive_parts(placed, pages, elsewhere)
                 if parts:
                     alive.setdefault(placed.run.ledger_id, []).extend(parts)
+        if elsewhere:
+            # A move that failed, or a process that was killed, may have left these in the page cache only: on the disk
+            # they may still point to the log that is going to be removed.
+            self._writer.write_again(sorted(elsewhere))
         if not alive:
             return Moved(0, 0, (), ())
         runs = [
@@ -71,11 +79,14 @@ class EntryMover:
             [piece for each in written for piece in each.pieces],
         )
 
-    def _alive_parts(self, placed: PlacedRun, pages: "dict[tuple[int, int], array[int]]") -> list[EntryRun]:
-        """Return the parts of a run that its ledger's index points to; ``pages`` keeps what was read of indexes."""
+    def _alive_parts(
+        self, placed: PlacedRun, pages: "dict[tuple[int, int], array[int]]", elsewhere: set[tuple[int, int]]
+    ) -> list[EntryRun]:
+        """Return the parts of a run that its ledger's index points to.
+
+        ``pages`` keeps what was read of indexes; ``elsewhere`` gets those that give an entry a place in another log.
+        """
         run = placed.run
-        if run.first_entry_id < 0:
-            return []
         here = array("Q", map(placed.base.__add__, run.offsets[:-1]))
         stored = array("Q")
         for number in range(page_of(run.first_entry_id), page_of(run.last_entry_id) + 1):
@@ -86,7 +97,21 @@ class EntryMover:
             stored += page if len(page) == PAGE_COUNT else page + array("Q", bytes(8 * (PAGE_COUNT - len(page))))
         first = run.first_entry_id % PAGE_COUNT
         stored = stored[first : first + run.count]
-        return [run] if stored == here else _matching(run, stored, here)
+        if stored == here:
+            return [run]
+        log_id = split_location(here[0])[0]
+        for index, place in enumerate(stored):
+            if place not in (NO_LOCATION, here[index]) and split_location(place)[0] != log_id:
+                elsewhere.add((run.ledger_id, page_of(run.first_entry_id + index)))
+        return _matching(run, stored, here)
+
+
+def _indexable(placed: PlacedRun) -> PlacedRun | None:
+    """Return a run without the entries before 0, which no index has; None if there are no others."""
+    run = placed.run
+    if run.first_entry_id >= 0:
+        return placed
+    return PlacedRun(run.part(0, run.last_entry_id), placed.base) if run.last_entry_id >= 0 else None
 
 
 def _matching(run: EntryRun, stored: "array[int]", here: "array[int]") -> list[EntryRun]:

@@ -5,6 +5,8 @@ import os
 from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from attrs import frozen
@@ -70,6 +72,24 @@ class IndexWriter:
             named = (path for change, path in zip(changes, paths, strict=True) if change.is_new or change.is_doubtful)
             group.sync_directories(self._directories_above(named))
         return written
+
+    def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Make pages durable as they are read, each told by its ledger and number, ascending.  Raises OSError.
+
+        A sync alone would not do: after one that failed Linux takes the page cache for clean.
+        """
+        with closing(self._disk.sync_group(self._indexes.directory)) as group:
+            for ledger_id, of_ledger in groupby(pages, itemgetter(0)):
+                file = self._disk.open(self._indexes.path(ledger_id), writable=True)
+                try:
+                    for _, number in of_ledger:
+                        offset = spec.HEADER_SIZE + number * spec.PAGE_SIZE
+                        file.write(file.read(spec.PAGE_SIZE, offset), offset)
+                except BaseException:
+                    file.close()
+                    raise
+                group.add(file)
+            group.sync()
 
     def delete(self, ledger_ids: Sequence[int]) -> None:
         """Remove index files, durably.  After an OSError some of them may be there."""

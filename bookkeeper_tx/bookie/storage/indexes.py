@@ -55,5 +55,11 @@ class WritesIndexes(Protocol):
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
         """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again."""
 
+    def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Make pages durable as they are read, each told by its ledger and number.  Raises OSError, StorageFailed.
+
+        A write that failed may be read, and still not be on the disk.
+        """
+
     def delete(self, ledger_ids: Sequence[int]) -> None:
         """Delete the indexes of ledgers, durably.  After an OSError some may be there, and can be deleted again."""

@@ -12,8 +12,9 @@ from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName
 from bookkeeper_tx.bookie.storage.entry_log_scan import scan
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import LedgerFenced, NoSuchEntry, NoSuchLedger, StorageFailed
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, CrashingFile, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry, run_of
 from tests.bookie.storage.storages import MARK, add, flush, new_storage, read
 from tests.bookie.workers import SteppedWorker
@@ -434,7 +435,56 @@ def test_a_move_that_fails_in_the_index_leaves_no_location_in_memory_that_is_not
         failure_of(storage.collection.move(runs), OSError)
     assert result_of(storage.collection.move(runs)).entry_count == 0
     result_of(storage.collection.delete_log(LogName(0)))
+    disk.crash()
+    disk.restart()
+    storage = new_storage(disk, DIRECTORY)
     assert [read(storage, 7, number) for number in (0, 1)] == [entry(0, 1000), entry(1, 60)]
+
+
+@pytest.mark.parametrize("same_process", [True, False])
+@pytest.mark.parametrize("bytes_stay", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_goes_only_when_the_places_of_its_entries_elsewhere_are_on_the_disk(
+    seed: int, bytes_stay: bool, same_process: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux takes the bytes of a sync that has failed for written, and keeps those of a killed process in memory."""
+    disk = new_disk(seed)
+    storage = small(disk)
+    stored(storage, 7, 1000, 60)
+    stored(storage, 8, 1000, 60)
+    runs = found(disk, LogName(0))
+    sync = CrashingFile.sync
+
+    def fail(file: CrashingFile) -> None:
+        if not file.path.endswith(".idx"):
+            return sync(file)
+        if not bytes_stay:
+            file._node.changes.clear()
+        raise OSError(5, "broken")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CrashingFile, "sync", fail)
+        failure_of(storage.collection.move(runs), OSError)
+        if not same_process:
+            storage = small(disk)
+        failure_of(storage.collection.move(runs), OSError)
+    assert result_of(storage.collection.move(runs)).entry_count == 0
+    result_of(storage.collection.delete_log(LogName(0)))
+    disk.crash()
+    disk.restart()
+    storage = new_storage(disk, DIRECTORY)
+    assert [read(storage, 7, number) for number in (0, 1)] == [entry(0, 1000), entry(1, 60)]
+
+
+def test_a_record_before_entry_0_keeps_none_behind_it_from_its_move(disk: CrashingDisk) -> None:
+    storage = small(disk)
+    stored(storage, 7, 1000, 60)
+    stored(storage, 8, 1000, 60)
+    (run,) = found(disk, LogName(0))
+    before = EntryRun(7, -1, run.run.buffer, [0, *run.run.offsets])
+    alone = EntryRun(7, -1, run.run.buffer, run.run.offsets[:2])
+    moved = result_of(storage.collection.move([PlacedRun(alone, run.base), PlacedRun(before, run.base)]))
+    assert moved.entry_count == 2
 
 
 def test_a_read_that_was_on_its_way_finds_the_entry_where_it_is_now(disk: CrashingDisk) -> None:

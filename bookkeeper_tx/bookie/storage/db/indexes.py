@@ -119,6 +119,15 @@ class DbIndexes:
             each.end()
         return written
 
+    def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
+        """Make pages durable as they are read, each told by its ledger and number.  Raises OSError, StorageFailed."""
+        written = {id(each): each for each in (self._locations(ledger_id) for ledger_id, _ in pages)}
+        for ledger_id, number in pages:
+            found = self._items(ledger_id, number * PAGE_COUNT, PAGE_COUNT)
+            self._locations(ledger_id).put([key for key, _ in found], [value for _, value in found])
+        for each in written.values():
+            each.sync()
+
     def delete(self, ledger_ids: Sequence[int]) -> None:
         """Delete ledgers, durably: their locations, then their states.  Raises OSError."""
         for databases, scoped in ((self._plain, False), (self._scoped, True)):

@@ -172,3 +172,15 @@ def test_a_database_that_cannot_be_read_has_no_missing_ledgers(disk: CrashingDis
     ):
         with pytest.raises(StorageFailed, match=r"cannot read the .* of ledger 5: broken"):
             ask()
+
+
+def test_pages_that_are_written_again_are_durable_as_they_are_read(disk: CrashingDisk) -> None:
+    indexes = opened(disk)
+    indexes.write([IndexChange(5, HEADER, (), True)])
+    disk.fail_syncs(1)
+    with pytest.raises(OSError, match="Input/output"):
+        indexes.write([IndexChange(5, None, [placed(0, 3), placed(1030, 2)])])
+    indexes.write_again([(5, 0), (5, 1)])
+    disk.crash()
+    disk.restart()
+    assert opened(disk).ranges(5, 0, 3) == [range(3), range(1030, 1032)]
