@@ -31,10 +31,14 @@ class Collected(Protocol):
     def has_ledger(self, ledger_id: int) -> bool:
         """Tell whether entries in finished logs may be those of this ledger; may be called from any thread."""
 
+    def has_deleted(self, ledger_id: int) -> bool:
+        """Tell whether a ledger was deleted since the start; may be called from any thread."""
+
     def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
         """Delete ledgers, durably; fires with those that are gone.
 
-        One that has changes which are not flushed stays.  Ordinary adds to one that was fenced stay refused.
+        One that has changes which are not flushed stays.  Ordinary adds to one that was fenced stay refused.  An index
+        that cannot be removed is tried again with each :meth:`finished_logs`; its ledger is gone all the same.
         """
 
     def finished_logs(self) -> Deferred[list[LogName]]:

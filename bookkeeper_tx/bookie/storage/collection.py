@@ -23,6 +23,7 @@ from bookkeeper_tx.bookie.storage.flush import StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
@@ -75,6 +76,10 @@ class StorageCollection:
         self._runs = runs
         self._pieces = pieces
         self._mover = EntryMover(logs, indexes, index_writer)
+        self._deleted_here = LedgerIds()
+        """The ledgers that were deleted since the start."""
+        self._unremoved: set[int] = set()
+        """Those of them whose indexes could not be removed yet."""
         self.journal_deleted: Callable[[Sequence[int]], Deferred[None]] = lambda _: succeed(None)
         """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back."""
 
@@ -88,6 +93,9 @@ class StorageCollection:
     def has_ledger(self, ledger_id: int) -> bool:
         # All entries in logs that are called finished are in indexes.
         return self._table.has_index(ledger_id)
+
+    def has_deleted(self, ledger_id: int) -> bool:
+        return ledger_id in self._deleted_here
 
     def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
         return self._between_flushes(self._delete_ledgers, ledger_ids)
@@ -127,18 +135,23 @@ class StorageCollection:
             return gone
         for ledger_id in gone:
             self._table.forget(ledger_id)
+            self._deleted_here.add(ledger_id)
             self._runs.forget(ledger_id)
         self._pages.forget(set(gone))
         if fenced:
             self._deleted.added(sorted(fenced))
         await self.journal_deleted(gone)
-        try:
-            await self._worker.run(self._index_writer.delete, gone)
-        except BaseException:
-            for ledger_id in gone:
-                self._table.not_forgotten(ledger_id)
-            raise
+        # Whatever comes of that they are gone: a replay of the journal deletes what is known of them.
+        self._unremoved.update(await self._worker.run(self._remove_indexes, gone))
         return gone
+
+    def _remove_indexes(self, ledger_ids: Sequence[int]) -> Sequence[int]:
+        """Return the ledgers whose indexes could not be removed.  Blocks."""
+        try:
+            return self._index_writer.delete(ledger_ids)
+        except OSError as error:
+            log.error("the indexes of {count} ledgers stay for now: {error}", count=len(ledger_ids), error=error)
+            return ledger_ids
 
     def _fenced_ones(self, ledger_ids: Sequence[int]) -> list[int]:
         """Return the ledgers that are fenced, and those whose index does not tell.  Blocks."""
@@ -153,6 +166,9 @@ class StorageCollection:
         return header is None or header.fenced
 
     async def _finished_logs(self) -> list[LogName]:
+        # A ledger that is here again has a new index in its place.
+        unremoved = [each for each in sorted(self._unremoved) if not self._table.has_index(each)]
+        self._unremoved = set(await self._worker.run(self._remove_indexes, unremoved)) if unremoved else set()
         names: set[str] = await self._worker.run(self._list_finished)
         unindexed = self._flusher.unindexed_log_ids
         return [each for each in finished_names(names) if each.log_id not in unindexed]

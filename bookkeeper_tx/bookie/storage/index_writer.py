@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Final
 
 from attrs import frozen
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
@@ -20,6 +21,8 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 NEW_SUFFIX: Final = ".new"
 """Suffix to the name of a new index file until it is durable, so that no crash leaves half a header."""
+
+log = Logger()
 
 
 @frozen
@@ -91,18 +94,24 @@ class IndexWriter:
                 group.add(file)
             group.sync()
 
-    def delete(self, ledger_ids: Sequence[int]) -> None:
-        """Remove index files, durably.  After an OSError some of them may be there."""
+    def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
+        """Remove index files, durably; return the ledgers of those that stay.  After an OSError any may be there."""
+        left: list[int] = []
         with closing(self._disk.sync_group(self._indexes.directory)) as group:
             paths = [self._indexes.path(ledger_id) for ledger_id in ledger_ids]
             for ledger_id, path in zip(ledger_ids, paths, strict=True):
-                with contextlib.suppress(FileNotFoundError):
-                    self._disk.remove(path)
+                try:
+                    with contextlib.suppress(FileNotFoundError):
+                        self._disk.remove(path)
+                except OSError as error:
+                    left.append(ledger_id)
+                    log.error("index {path} of a deleted ledger stays for now: {error}", path=path, error=error)
                 self._indexes.replaced(ledger_id)
             group.sync_directories(sorted({os.path.dirname(path) for path in paths}))
         for ledger_id, path in zip(ledger_ids, paths, strict=True):
             if ledger_id >= SCOPED_MIN:
                 self._remove_empty(os.path.dirname(path))
+        return left
 
     def _remove_empty(self, directory: str) -> None:
         """Remove directories that have nothing in them: ids that are random have directories of their own."""

@@ -61,5 +61,8 @@ class WritesIndexes(Protocol):
         A write that failed may be read, and still not be on the disk.
         """
 
-    def delete(self, ledger_ids: Sequence[int]) -> None:
-        """Delete the indexes of ledgers, durably.  After an OSError some may be there, and can be deleted again."""
+    def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
+        """Delete the indexes of ledgers, durably; return those that cannot be deleted now.
+
+        After an OSError some may be there, and can be deleted again.
+        """

@@ -164,10 +164,6 @@ class LedgerTable:
         if ledger is not None:
             ledger.deleted = True
 
-    def not_forgotten(self, ledger_id: int) -> None:
-        """Know again that a ledger has an index file, which could not be removed."""
-        self._with_index.add(ledger_id)
-
     def _keep(self, ledger: Ledger) -> None:
         self._alive[ledger.ledger_id] = self._recent[ledger.ledger_id] = ledger
         for _ in range(2):

@@ -167,7 +167,35 @@ def test_the_journal_knows_before_the_index_goes(disk: CrashingDisk, storage: Le
     assert not disk.exists(f"{DIRECTORY}/0/7/7.idx")
 
 
-def test_an_index_that_cannot_be_removed_is_still_known(
+def test_an_index_that_cannot_be_removed_keeps_no_other_and_is_removed_later(
+    disk: CrashingDisk, storage: LedgerStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for ledger_id in (7, 8, 9):
+        stored(storage, ledger_id)
+    remove = disk.remove
+
+    def fail(path: str) -> None:
+        if not path.endswith("/9.idx"):
+            raise OSError(5, "broken")
+        remove(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "remove", fail)
+        assert delete(storage, 7, 8, 9) == [7, 8, 9]
+        logs(storage)
+    assert [disk.exists(f"{DIRECTORY}/0/{each}/{each}.idx") for each in (7, 8, 9)] == [True, True, False]
+    assert [storage.ledger(each) for each in (7, 8, 9)] == [None] * 3
+    storage.open_for(8, OTHER_KEY)
+    add(storage, run_of(5, 60, ledger_id=8))
+    flush(storage)
+    logs(storage)
+    storage = reopened(disk, storage)
+    assert list(storage.collection.ledger_ids()) == [8]
+    assert storage.ledger(8).master_key == OTHER_KEY  # type: ignore[union-attr]
+    failure_of(storage.load_run(8, 0), NoSuchEntry)
+
+
+def test_what_comes_after_a_deletion_that_has_failed_survives_the_replay_of_the_deletion(
     disk: CrashingDisk, storage: LedgerStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(storage, 7)
@@ -177,12 +205,19 @@ def test_an_index_that_cannot_be_removed_is_still_known(
 
     with monkeypatch.context() as patched:
         patched.setattr(disk, "remove", fail)
-        failure_of(storage.collection.delete_ledgers([7]), OSError)
-    assert read(storage, 7, 0) == entry(0, 60)
-    add(storage, run_of(2, 60))
-    flush(storage)
-    assert read(storage, 7, 2) == entry(2, 60)
-    assert delete(storage, 7) == [7]
+        delete(storage, 7)
+    ledger, made = storage.open_for(7, KEY)
+    assert made  # so its key is journaled once more
+    records = storage.add(ledger, run_of(0, 60))
+    assert records
+    result_of(storage.stop())
+    again = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(again)
+    sink.deleted(7)
+    sink.key(7, KEY)
+    sink.entries(run_of(0, 60))
+    sink.finish()
+    assert read(again, 7, 0) == entry(0, 60)
 
 
 def test_a_replay_brings_no_deleted_ledger_back(disk: CrashingDisk, storage: LedgerStorage) -> None:

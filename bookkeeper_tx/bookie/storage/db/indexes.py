@@ -128,8 +128,8 @@ class DbIndexes:
         for each in written.values():
             each.sync()
 
-    def delete(self, ledger_ids: Sequence[int]) -> None:
-        """Delete ledgers, durably: their locations, then their states.  Raises OSError."""
+    def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
+        """Delete ledgers, durably: their locations, then their states; return none.  Raises OSError."""
         for databases, scoped in ((self._plain, False), (self._scoped, True)):
             chosen = [each for each in ledger_ids if (each >= SCOPED_MIN) == scoped]
             if databases is not None and chosen:
@@ -138,6 +138,7 @@ class DbIndexes:
                 states = map(keys.ledger_key, chosen)
                 databases.ledgers.delete_ranges([(state, state + b"\0") for state in states])
                 databases.ledgers.sync()
+        return ()
 
     def close(self) -> None:
         """Close the databases, if they are open."""
