@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.compaction import Compacted, Compaction
 from bookkeeper_tx.bookie.garbage.compaction_schedule import CompactionSchedule
 from bookkeeper_tx.bookie.garbage.counted_logs import CountedLogs
@@ -65,7 +66,8 @@ class GarbageCollector:
         self._metadata_pace, self._pace = Pace(clock, config.gc_metadata_rate), Pace(clock, rate)
         self._garbage = GarbageLedgers(store, storage, worker, bookie_id, instance_id, self._metadata_pace)
         self._overreplicated = OverReplicatedLedgers(store, storage, bookie_id, self._metadata_pace)
-        self._logs = CountedLogs(disk, storage, worker)
+        self._absent = AbsentLedgers(store, storage, bookie_id, self._metadata_pace, self._garbage.check_cluster)
+        self._logs = CountedLogs(disk, storage, worker, self._absent)
         self._compaction = partial(Compaction, disk, storage, worker, config, self._pace)
         self._schedule = CompactionSchedule(config, clock.seconds)
         self._overreplicated_at_s = clock.seconds()
@@ -204,6 +206,7 @@ class GarbageCollector:
         """Remove the logs in which no ledger is left; return the metadata of the others, as far as it is known."""
         names = await self._storage.finished_logs()
         self._logs.retain(names)
+        self._absent.begin()
         left: list[EntryLogMetadata] = []
         status = self.status
         for name in names:
@@ -225,6 +228,9 @@ class GarbageCollector:
             status.reclaimed_deletion_bytes += metadata.file_size
         status.ledger_count = self._storage.ledger_count
         status.log_count, status.log_bytes = len(left), sum(each.file_size for each in left)
+        if self._absent.error is not None:
+            status.last_error = status.last_error or str(self._absent.error)
+        status.unindexed_logs = tuple(each.file_name for each in sorted(self._logs.unindexed))
         status.unreadable_logs = tuple(each.file_name for each in self._logs.unreadable)
         return left
 
@@ -244,7 +250,9 @@ class GarbageCollector:
         usage = partial(EntryLogMetadata.usage_of, size_bytes=log_size)
         status.major_running, status.minor_running = major, not major
         try:
-            wanted_logs = [each for each in logs if usage(each) < threshold]
+            # What has no index here would not be moved.
+            indexed = [each for each in logs if each.name not in self._logs.unindexed]
+            wanted_logs = [each for each in indexed if usage(each) < threshold]
             end_s = self._clock.seconds() + time_s_max if time_s_max else None
             done = await self._compaction(partial(self._may_go_on, end_s)).compact(wanted_logs, usage)
         finally:

@@ -58,7 +58,7 @@ class GarbageLedgers:
         """
         here = self._storage.ledger_ids()
         listed = await self._store.list_ledgers(None)
-        await self._check_cluster()
+        await self.check_cluster()
         unlisted = await self._worker.run(_unlisted, here, listed)
         del listed
         count = 0
@@ -72,7 +72,7 @@ class GarbageLedgers:
                 gone = []
         return count
 
-    async def _check_cluster(self) -> None:
+    async def check_cluster(self) -> None:
         """Raise AnotherCluster unless the store knows this bookie: one that was emptied lists no ledger either."""
         if await self._store.instance_id() != self._instance_id:
             raise AnotherCluster("the metadata store has another instance id than at the start: no ledger is deleted")

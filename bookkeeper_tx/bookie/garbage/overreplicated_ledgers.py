@@ -52,8 +52,9 @@ class OverReplicatedLedgers:
             stored = await self._store.read_ledger(ledger_id)
         except (NoSuchLedger, MetadataCorrupt):
             return False
-        return stored.metadata.closed and not _names(stored.metadata, self._bookie_id)
+        return is_elsewhere(stored.metadata, self._bookie_id)
 
 
-def _names(metadata: LedgerMetadata, bookie_id: BookieId) -> bool:
-    return any(bookie_id in fragment.ensemble for fragment in metadata.fragments)
+def is_elsewhere(metadata: LedgerMetadata, bookie_id: BookieId) -> bool:
+    """Tell whether nobody will ask this bookie for entries of a ledger."""
+    return metadata.closed and not any(bookie_id in fragment.ensemble for fragment in metadata.fragments)

@@ -57,5 +57,7 @@ class GarbageStatus:
     """Entry logs that are not written any more, at the last collection."""
     log_bytes: int = 0
     """Their bytes."""
+    unindexed_logs: tuple[str, ...] = ()
+    """The logs that stay because ledgers in them have no index here, and are not known to be deleted."""
     unreadable_logs: tuple[str, ...] = ()
     """The logs that stay because nobody knows what is in them."""

@@ -29,7 +29,7 @@ class Collected(Protocol):
         """Return the ledgers that are here at this moment, ascending; they are on the disk."""
 
     def has_ledger(self, ledger_id: int) -> bool:
-        """Tell whether entries in finished logs may be those of this ledger; may be called from any thread."""
+        """Tell whether a ledger has an index, so that entries in finished logs may be its; from any thread."""
 
     def has_deleted(self, ledger_id: int) -> bool:
         """Tell whether a ledger was deleted since the start; may be called from any thread."""

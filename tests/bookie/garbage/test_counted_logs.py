@@ -4,6 +4,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.garbage import counted_logs
+from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.counted_logs import CountedLogs
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName
@@ -14,7 +15,7 @@ from tests.conftest import result_of
 
 
 class Storage:
-    """Knows which ledgers are here."""
+    """Knows which ledgers are here; the others are deleted."""
 
     directory = DIRECTORY
 
@@ -23,6 +24,9 @@ class Storage:
 
     def has_ledger(self, ledger_id: int) -> bool:
         return ledger_id in self.here
+
+    def has_deleted(self, ledger_id: int) -> bool:
+        return ledger_id not in self.here
 
 
 @pytest.fixture
@@ -52,7 +56,9 @@ def storage(disk: CrashingDisk) -> Storage:
 
 def logs_of(disk: CrashingDisk, storage: Storage, **limits: int) -> CountedLogs:
     collected: Any = storage
-    return CountedLogs(disk, collected, InlineWorker(), **limits)
+    nobody: Any = None
+    absent = AbsentLedgers(nobody, collected, "a:1", nobody, nobody)
+    return CountedLogs(disk, collected, InlineWorker(), absent, **limits)
 
 
 def get(logs: CountedLogs, log_id: int) -> EntryLogMetadata | None:
