@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
-from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName
-from bookkeeper_tx.bookie.storage.entry_log_scan import scan
+from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata
+from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged, scan
 
 
 class LogPieces:
@@ -17,9 +17,16 @@ class LogPieces:
     """
 
     def __init__(
-        self, file: File, name: LogName, is_here: Callable[[int], bool], entries_max: int, bytes_max: int
+        self,
+        file: File,
+        metadata: EntryLogMetadata,
+        is_here: Callable[[int], bool],
+        entries_max: int,
+        bytes_max: int,
     ) -> None:
+        name = metadata.name
         self._file = file
+        self._unread_bytes = metadata.total_bytes
         self._scan: Iterator[list[PlacedRun]] = scan(file, name.log_id, name.scoped)
         self._is_here = is_here
         self._entries_max = entries_max
@@ -27,7 +34,10 @@ class LogPieces:
         self._found: deque[PlacedRun] = deque()
 
     def next(self) -> Sequence[PlacedRun]:
-        """Return the next piece, empty at the end of the log.  Raises Damaged, OSError."""
+        """Return the next piece, empty at the end of the log.
+
+        Raises OSError, and Damaged, also if all that was read is not what the metadata says.
+        """
         piece: list[PlacedRun] = []
         entries, size = self._entries_max, self._bytes_max
         while entries > 0 and size > 0 and self._look():
@@ -51,7 +61,10 @@ class LogPieces:
         while not self._found:
             chunk = next(self._scan, None)
             if chunk is None:
+                if self._unread_bytes:
+                    raise Damaged(f"entry log {self._file.path} has other entries than its ledgers map says")
                 return False
+            self._unread_bytes -= sum(placed.run.size for placed in chunk)
             self._found.extend(placed for placed in chunk if is_here(placed.run.ledger_id))
         return True
 

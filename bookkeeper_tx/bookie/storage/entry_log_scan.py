@@ -4,13 +4,14 @@ This is how a log is compacted, and how its ledgers are counted if it has no led
 those of Java's direct I/O have filler bytes up to the next block, and room made ahead is zeros up to the end.
 """
 
+import re
 from array import array
 from collections.abc import Iterator
 from typing import Final
 
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.storage.entry_location import location
-from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log import HEADER, PlacedRun
 from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames
@@ -48,6 +49,9 @@ def scan(file: File, log_id: int, scoped: bool) -> Iterator[list[PlacedRun]]:
     """
     form = V2 if scoped else V1
     position, size = spec.HEADER_SIZE, file.size()
+    if position >= size:
+        return
+    map_offset = HEADER.unpack_fixed(file.read(HEADER.size, 0))[2]
     wanted = CHUNK_SIZE
     while position < size:
         data = file.read(wanted, position)
@@ -60,6 +64,9 @@ def scan(file: File, log_id: int, scoped: bool) -> Iterator[list[PlacedRun]]:
         if end == 0:
             wanted = _record_size(file, position, size)
             if wanted == 0:
+                if position < map_offset:
+                    raise Damaged(f"entry log {file.path} ends at offset {position}, before its map at {map_offset}")
+                _check_cut_off(form, file, position)
                 return
 
 
@@ -73,6 +80,37 @@ def _record_size(file: File, position: int, size: int) -> int:
     if whole == RECORD_LENGTH_SIZE and _only_zeros(file, position):
         return 0
     raise Damaged(f"entry log {file.path} is damaged at offset {position}: no record can have {whole} bytes")
+
+
+def _check_cut_off(form: EntryFormat, file: File, position: int) -> None:
+    """Raise Damaged if what seems the beginning of the last record has a whole record in it: its length is wrong."""
+    data = file.read(RECORD_SIZE_MAX, position)
+    head = _HEADS[form is V2]
+    for found in head.finditer(data, RECORD_LENGTH_SIZE + form.metadata.size):
+        start = found.start()
+        content = start + form.head_size
+        end = start + RECORD_LENGTH_SIZE + int.from_bytes(data[start : start + RECORD_LENGTH_SIZE], "big")
+        if not content < end <= len(data) or not any(data[content:end]):
+            continue
+        if end == len(data) or head.match(data, end) or not data[end:].strip(b"\0"):
+            raise Damaged(
+                f"entry log {file.path} is damaged at offset {position}: it has records behind one that is longer "
+                "than the log"
+            )
+
+
+def _head_pattern(owner: bytes) -> "re.Pattern[bytes]":
+    """Return what the head of a record looks like, more or less: of its ids in scope 0 the upper 16 bits are 0."""
+    return re.compile(rb"(?=[\x00-\x03](?!\x00{3}).{3}" + owner + rb"\x00\x00)", re.DOTALL)
+
+
+_HEADS: Final = (
+    _head_pattern(rb"\x00\x00.{6}"),
+    _head_pattern(
+        b"[" + b"".join(b"\\x%02x" % each for each in range(256) if each & v2.VERSION_MASK == v2.VERSION) + b"].{16}"
+    ),
+)
+"""Of format V1, and of V2."""
 
 
 def _only_zeros(file: File, position: int) -> bool:

@@ -98,6 +98,34 @@ def test_bytes_that_are_no_record_are_damage(disk: CrashingDisk, content: bytes)
         found(disk)
 
 
+@pytest.mark.parametrize("ledger_id", [LEDGER, SCOPED])
+@pytest.mark.parametrize("behind", [b"", bytes(700), b"\0\0\1\0" + b"x"], ids=["nothing", "zeros", "a torn record"])
+def test_a_length_that_passes_the_end_hides_no_records(disk: CrashingDisk, ledger_id: int, behind: bytes) -> None:
+    """As a flipped bit makes it: were it the last record, those behind it would be lost in a compaction."""
+    content = bytearray(records(run_of(0, 60, 60, ledger_id=ledger_id), run_of(9, 300, ledger_id=ledger_id + 3)))
+    content[64 + 1] ^= 0x10
+    stored(disk, bytes(content) + (behind and records(run_of(0, 60, ledger_id=ledger_id + 5)) + behind))
+    with pytest.raises(Damaged, match="damaged at offset 1088: it has records behind one"):
+        found(disk, scoped=ledger_id == SCOPED)
+
+
+@pytest.mark.parametrize("ledger_id", [LEDGER, SCOPED])
+@pytest.mark.parametrize("payload", [bytes(3000), Random(1).randbytes(3000), b"\1" * 3000])
+def test_a_torn_record_is_no_damage_whatever_its_payload(disk: CrashingDisk, ledger_id: int, payload: bytes) -> None:
+    head = records(run_of(1, 60, ledger_id=ledger_id))[4:50]
+    stored(disk, records(run_of(0, 60, ledger_id=ledger_id)) + (4000).to_bytes(4, "big") + head + payload)
+    assert [each[1] for each in found(disk, scoped=ledger_id == SCOPED)] == [0]
+
+
+def test_an_end_before_the_ledgers_map_is_damage(disk: CrashingDisk) -> None:
+    content = records(run_of(0, 41, 41))
+    for whole in (bytes(45), content[45:-1]):
+        disk.remove(PATH) if disk.exists(PATH) else None
+        stored(disk, content[:45] + whole, header(1024 + len(content), 1))
+        with pytest.raises(Damaged, match=r"3\.log ends at offset 1069, before its map at 1114"):
+            found(disk)
+
+
 def test_a_record_longer_than_a_chunk_is_read_whole(disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_log_scan, "CHUNK_SIZE", 100)
     stored(disk, records(run_of(0, 5000, 41, 90_000)))
