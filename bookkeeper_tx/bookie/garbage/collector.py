@@ -65,7 +65,7 @@ class GarbageCollector:
         rate = config.compaction_rate_bytes if config.compaction_by_bytes else config.compaction_rate_entries
         self._metadata_pace, self._pace = Pace(clock, config.gc_metadata_rate), Pace(clock, rate)
         self._garbage = GarbageLedgers(store, storage, worker, bookie_id, instance_id, self._metadata_pace)
-        self._overreplicated = OverReplicatedLedgers(store, storage, bookie_id, self._metadata_pace)
+        self._overreplicated = OverReplicatedLedgers(store, storage, worker, bookie_id, self._metadata_pace)
         self._absent = AbsentLedgers(store, storage, bookie_id, self._metadata_pace, self._garbage.check_cluster)
         self._logs = CountedLogs(disk, storage, worker, self._absent)
         self._compaction = partial(Compaction, disk, storage, worker, config, self._pace)

@@ -14,14 +14,18 @@ from bookkeeper_tx.bookie.garbage.storage import Collected
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId, LedgerMetadata
+from bookkeeper_tx.threads.worker import Threads
 
 
 class OverReplicatedLedgers:
-    """Finds such ledgers in ``storage``, and deletes them."""
+    """Finds such ledgers in ``storage``, and deletes them; ``worker`` sorts what is here."""
 
-    def __init__(self, store: MetadataStore, storage: Collected, bookie_id: BookieId, pace: Pace) -> None:
+    def __init__(
+        self, store: MetadataStore, storage: Collected, worker: Threads, bookie_id: BookieId, pace: Pace
+    ) -> None:
         self._store = store
         self._storage = storage
+        self._worker = worker
         self._bookie_id = bookie_id
         self._pace = pace
 
@@ -32,7 +36,7 @@ class OverReplicatedLedgers:
         """
         here = self._storage.ledger_ids()
         count = 0
-        while some := list(islice(here, LOOKED_UP_AT_ONCE)):
+        while some := await self._worker.run(list, islice(here, LOOKED_UP_AT_ONCE)):
             for ledger_id, is_elsewhere in await at_once(self._is_elsewhere, some):
                 if is_elsewhere:
                     count += len(await self._delete(ledger_id))

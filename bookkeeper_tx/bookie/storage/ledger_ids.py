@@ -32,8 +32,11 @@ class LedgerIds:
             self._blocks.pop(block, None)
 
     def ascending(self) -> Iterator[int]:
-        """Return the ids that are here now, ascending, whatever is added or discarded meanwhile."""
-        return _of_blocks(sorted(self._blocks.items()))
+        """Return the ids that are here now, ascending, whatever is added or discarded meanwhile.
+
+        They are sorted when the first is asked for, which takes a second if a million of them have no neighbours.
+        """
+        return _of_blocks(list(self._blocks.items()))
 
     def __contains__(self, ledger_id: int) -> bool:
         return bool(self._blocks.get(ledger_id >> _BLOCK_BITS, 0) >> (ledger_id & _BLOCK_MASK) & 1)
@@ -43,6 +46,7 @@ class LedgerIds:
 
 
 def _of_blocks(blocks: list[tuple[int, int]]) -> Iterator[int]:
+    blocks.sort()
     for block, bits in blocks:
         first = block << _BLOCK_BITS
         while bits:
