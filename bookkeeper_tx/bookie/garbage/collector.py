@@ -3,6 +3,7 @@
 A collection: garbage ledgers are deleted, then logs in which no ledger is left, then logs are compacted if it is time.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -68,7 +69,7 @@ class GarbageCollector:
         self._overreplicated = OverReplicatedLedgers(store, storage, worker, bookie_id, self._metadata_pace)
         self._absent = AbsentLedgers(store, storage, bookie_id, self._metadata_pace, self._garbage.check_cluster)
         self._logs = CountedLogs(disk, storage, worker, self._absent)
-        self._compaction = partial(Compaction, disk, storage, worker, config, self._pace)
+        self._compaction = partial(Compaction, disk, storage, worker, config, self._pace, Counter())
         self._schedule = CompactionSchedule(config, clock.seconds)
         self._overreplicated_at_s = clock.seconds()
         self._timer: IDelayedCall | None = None
@@ -81,8 +82,11 @@ class GarbageCollector:
     # Lifecycle -------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Collect for the first time after ``gc_wait_s``."""
-        self._timer = self._clock.callLater(self._config.gc_wait_s, self._due)
+        """Collect for the first time after ``gc_wait_s``, or now if the ledger disk is full already."""
+        if self._disks.full:
+            self._begin(None, forced=False)
+        else:
+            self._wait()
 
     def stop(self) -> Deferred[None]:
         """Collect no more; fires when a collection under way has ended, after the piece that it is at.
@@ -139,6 +143,9 @@ class GarbageCollector:
 
     # A collection ----------------------------------------------------------------------------------------------------
 
+    def _wait(self) -> None:
+        self._timer = self._clock.callLater(self._config.gc_wait_s, self._due)
+
     def _due(self) -> None:
         self._timer = None
         if self._running is None:
@@ -162,7 +169,7 @@ class GarbageCollector:
         status.collection_count += 1
         self._running = None
         if not self._stopped:
-            self.start()
+            self._wait()
         ended.callback(None)
 
     async def _collect(self, wanted: bool | None, forced: bool) -> None:
@@ -176,6 +183,8 @@ class GarbageCollector:
             log.error("ledgers that are garbage stay for now: {error}", error=error)
         except Stopped:
             return
+        except Exception as error:
+            self._failed(error)
         try:
             logs = await self._delete_logs()
             await self._compact(logs, wanted, forced)
@@ -185,8 +194,11 @@ class GarbageCollector:
             status.last_error = str(error)
             log.error("entry logs stay for now: {error}", error=error)
         except Exception as error:
-            status.last_error = repr(error)
-            log.failure("a garbage collection has failed", Failure())  # type: ignore[no-untyped-call]
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self.status.last_error = repr(error)
+        log.failure("a garbage collection has failed", Failure())  # type: ignore[no-untyped-call]
 
     async def _delete_ledgers(self) -> None:
         status = self.status
@@ -224,6 +236,7 @@ class GarbageCollector:
                 status.failed_log_count += 1
                 log.error("entry log {name} could not be removed: {error}", name=name.file_name, error=error)
                 continue
+            log.info("removed entry log {name}: none of its ledgers is left", name=name.file_name)
             status.deleted_log_count += 1
             status.reclaimed_deletion_bytes += metadata.file_size
         status.ledger_count = self._storage.ledger_count

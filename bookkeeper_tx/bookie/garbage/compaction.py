@@ -6,6 +6,7 @@ found there then.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,7 +17,9 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.log_pieces import LogPieces
 from bookkeeper_tx.bookie.garbage.pace import Pace, Stopped
 from bookkeeper_tx.bookie.garbage.storage import Collected
-from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata
+from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName
+from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
+from bookkeeper_tx.bookie.storage.entry_mover import IndexNotWritten
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
@@ -26,6 +29,9 @@ PIECE_BYTES_MAX: Final = 8 * 1024 * 1024
 
 USAGE_STEP: Final = 0.1
 """Logs are compacted in classes of usage, the emptiest first: they give most room for least work."""
+
+FAILURES_MAX: Final = 3
+"""So often a log is compacted that cannot be: each time what was copied of it stays as garbage in another log."""
 
 log = Logger()
 
@@ -46,7 +52,10 @@ class Compacted:
 
 
 class Compaction:
-    """Compacts logs of ``storage``; ``worker`` reads them, at the pace of ``config``."""
+    """Compacts logs of ``storage``; ``worker`` reads them, at the pace of ``config``.
+
+    ``failures`` counts, for all compactions, how often a log has failed for a reason that does not pass.
+    """
 
     def __init__(
         self,
@@ -55,12 +64,14 @@ class Compaction:
         worker: Threads,
         config: BookieConfig,
         pace: Pace,
+        failures: Counter[LogName],
         may_go_on: Callable[[], bool],
     ) -> None:
         self._disk = disk
         self._storage = storage
         self._worker = worker
         self._pace = pace
+        self._failures = failures
         self._by_bytes = config.compaction_by_bytes
         per_second = int(pace.per_second) or 1
         self._entries_max = config.compaction_outstanding_max
@@ -74,7 +85,8 @@ class Compaction:
     async def compact(self, logs: Sequence[EntryLogMetadata], usage: Callable[[EntryLogMetadata], float]) -> Compacted:
         """Compact logs, the emptiest first, until ``may_go_on()`` says no.  Raises Stopped."""
         done = Compacted()
-        for metadata in sorted(logs, key=lambda each: (int(usage(each) / USAGE_STEP), each.name)):
+        hopeful = [each for each in logs if self._failures[each.name] < FAILURES_MAX]
+        for metadata in sorted(hopeful, key=lambda each: (int(usage(each) / USAGE_STEP), each.name)):
             if not self._may_go_on():
                 break
             try:
@@ -83,7 +95,14 @@ class Compaction:
                 # The log stays, and so does all that its index says.
                 done.failed_count += 1
                 log.error("entry log {name} is not compacted: {error}", name=metadata.name.file_name, error=error)
+                self._note_failure(metadata.name, error)
         return done
+
+    def _note_failure(self, name: LogName, error: Exception) -> None:
+        if isinstance(error, Damaged | IndexNotWritten):
+            self._failures[name] += 1
+            if self._failures[name] == FAILURES_MAX:
+                log.error("entry log {name} is not compacted any more until the next start", name=name.file_name)
 
     async def _compact(self, metadata: EntryLogMetadata, done: Compacted) -> None:
         name, moved_bytes = metadata.name, 0
@@ -99,6 +118,7 @@ class Compaction:
         finally:
             pieces.close()
         await self._storage.delete_log(name)
+        log.info("removed entry log {name}: it is compacted", name=name.file_name)
         done.log_count += 1
         done.reclaimed_bytes += max(metadata.file_size - moved_bytes, 0)
 

@@ -1,10 +1,12 @@
 """Moving entries from one entry log to another: copies first, then the locations that point to them."""
 
+import errno
 from array import array
 from collections.abc import Callable, Sequence
 
 from attrs import frozen
 
+from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
@@ -32,6 +34,10 @@ class Moved:
     """Entries that are back to back in the new log."""
 
 
+class IndexNotWritten(OSError):
+    """Entries were copied, but an index is broken, so that the copies are of no use."""
+
+
 class EntryMover:
     """Moves entries of ledgers that have an index.  Calls block, and come from the thread that flushes.
 
@@ -48,7 +54,8 @@ class EntryMover:
     def move(self, found: Sequence[PlacedRun], is_here: Callable[[int], bool]) -> Moved:
         """Copy those entries whose index points to just these records.  ``is_here`` tells whether a ledger is.
 
-        Raises OSError and StorageFailed; then no location points to bytes that are not on the disk.
+        Raises IndexNotWritten, other OSErrors, StorageFailed; then no location points to bytes that are not on the
+        disk.
         """
         alive: dict[int, list[EntryRun]] = {}
         pages: dict[tuple[int, int], array[int]] = {}
@@ -70,7 +77,13 @@ class EntryMover:
         sizes = [run.size for _, each in runs for run in each]
         self._logs.check_room(sum(sizes))
         count = sum(run.count for _, each in runs for run in each)
-        written = self._writer.write([IndexChange(*each) for each in _changes(self._logs.write(runs))])
+        changes = [IndexChange(*each) for each in _changes(self._logs.write(runs))]
+        try:
+            written = self._writer.write(changes)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT) or out_of_descriptors(error):
+                raise
+            raise IndexNotWritten(*error.args) from error
         parts_of = zip(runs, written, strict=True)
         return Moved(
             count,

@@ -1,8 +1,12 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.logger import globalLogPublisher
 
+from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.storage import collection
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import LedgerState
@@ -360,6 +364,76 @@ def test_garbage_goes_at_once_when_the_disk_is_full(bench: Bench) -> None:
     bench.collector.start()
     bench.collector.disk_filled()
     assert bench.here == []
+
+
+def test_a_disk_that_is_full_at_the_start_needs_room_at_once(bench: Bench) -> None:
+    bench.stored(1, 1000, 1000)
+    bench.delete(1)
+    bench.look(0.01)
+    bench.collector.start()
+    assert bench.here == []
+    assert bench.collector.status.collection_count == 1
+    bench.wait(11)
+    assert bench.collector.status.collection_count == 2
+
+
+def test_a_log_whose_index_is_broken_is_given_up_after_some_tries(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try leaves another copy of its first entries."""
+    for ledger_id in (1, 2, 3):
+        bench.stored(ledger_id, 500)
+    bench.stored(9, 3000)
+    bench.delete(2)
+    opened = bench.disk.open
+
+    def fail(path: str, writable: bool = False) -> File:
+        if writable and path.endswith("/1.idx"):
+            raise OSError(5, "broken", path)
+        return opened(path, writable)
+
+    monkeypatch.setattr(bench.disk, "open", fail)
+    for _ in range(6):
+        bench.collect(major=True)
+    assert bench.collector.status.failed_log_count == 3
+    assert "0.log" in bench.logs
+    assert bench.entries(1, [0]) == [entry(0, 500, 1)]
+
+
+def test_an_error_that_nobody_expects_is_told(bench: Bench) -> None:
+    bench.stored(1, 1000, 1000)
+    bench.stored(2, 1000)
+    result_of(bench.storage.collection.delete_ledgers([1]))
+    bench.store.error = ValueError("what is this?")
+    with capture_logs("a garbage collection has failed") as told:
+        bench.collect()
+    assert len(told) == 1
+    assert bench.collector.status.last_error == "ValueError('what is this?')"
+    assert bench.logs == ["1.log"]
+
+
+def test_each_log_that_goes_is_told(bench: Bench) -> None:
+    fragmented(bench)
+    bench.delete(2, 3, 4, 5, 6)
+    with capture_logs("removed entry log") as told:
+        bench.collect(minor=True)
+    assert len(told) == bench.collector.status.deleted_log_count > 1
+
+
+@contextmanager
+def capture_logs(start: str) -> Iterator[list[Any]]:
+    """Collect the events whose format starts so."""
+    events: list[Any] = []
+
+    def observe(event: Any) -> None:
+        if event.get("log_format", "").startswith(start):
+            events.append(event)
+
+    globalLogPublisher.addObserver(observe)
+    try:
+        yield events
+    finally:
+        globalLogPublisher.removeObserver(observe)
 
 
 @pytest.mark.parametrize("by_bytes", [True, False])
