@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.cluster import require_cluster
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.compaction import Compacted, Compaction
@@ -67,7 +68,9 @@ class GarbageCollector:
         self._metadata_pace, self._pace = Pace(clock, config.gc_metadata_rate), Pace(clock, rate)
         self._garbage = GarbageLedgers(store, storage, worker, bookie_id, instance_id, self._metadata_pace)
         self._overreplicated = OverReplicatedLedgers(store, storage, worker, bookie_id, self._metadata_pace)
-        self._absent = AbsentLedgers(store, storage, bookie_id, self._metadata_pace, self._garbage.check_cluster)
+        self._absent = AbsentLedgers(
+            store, storage, bookie_id, self._metadata_pace, partial(require_cluster, store, bookie_id, instance_id)
+        )
         self._logs = CountedLogs(disk, storage, worker, self._absent)
         self._compaction = partial(Compaction, disk, storage, worker, config, self._pace, Counter())
         self._schedule = CompactionSchedule(config, clock.seconds)

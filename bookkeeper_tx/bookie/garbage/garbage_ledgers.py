@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.cluster import require_cluster
 from bookkeeper_tx.bookie.garbage.at_once import at_once
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.garbage.storage import Collected
-from bookkeeper_tx.errors import MetadataCorrupt, MetadataError, NoSuchLedger
+from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.threads.worker import Threads
@@ -23,10 +24,6 @@ DELETED_AT_ONCE = 1024
 """Ledgers that are deleted together: enough for few syncs, and few enough for the flushes that wait meanwhile."""
 
 log = Logger()
-
-
-class AnotherCluster(MetadataError):
-    """The metadata store is not the one in which this bookie has registered: nothing there tells what is garbage."""
 
 
 class GarbageLedgers:
@@ -58,7 +55,7 @@ class GarbageLedgers:
         """
         here = self._storage.ledger_ids()
         listed = await self._store.list_ledgers(None)
-        await self.check_cluster()
+        await require_cluster(self._store, self._bookie_id, self._instance_id)
         unlisted = await self._worker.run(_unlisted, here, listed)
         del listed
         count = 0
@@ -71,13 +68,6 @@ class GarbageLedgers:
                 count += len(await self._storage.delete_ledgers(gone))
                 gone = []
         return count
-
-    async def check_cluster(self) -> None:
-        """Raise AnotherCluster unless the store knows this bookie: one that was emptied lists no ledger either."""
-        if await self._store.instance_id() != self._instance_id:
-            raise AnotherCluster("the metadata store has another instance id than at the start: no ledger is deleted")
-        if await self._store.read_cookie(self._bookie_id) is None:
-            raise AnotherCluster(f"the metadata store has no cookie of {self._bookie_id}: no ledger is deleted")
 
     async def _is_gone(self, ledger_id: int) -> bool:
         try:

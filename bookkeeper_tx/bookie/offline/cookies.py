@@ -64,10 +64,19 @@ async def require_unregistered(store: MetadataStore, bookie_id: str) -> None:
 def bookie_id_of(files: dict[str, bytes | None]) -> str:
     """Return the bookie id in the cookies of directories; raises InvalidArgument if they do not tell one."""
     try:
-        ids = {Cookie.decode(data, path).bookie_id for path, data in files.items() if data is not None}
+        return owner_of(files)[0]
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{error}: name the bookie by its id") from None
+
+
+def owner_of(files: dict[str, bytes | None]) -> tuple[str, str | None]:
+    """Return bookie id and instance id in the cookies of directories; raises InvalidArgument if they do not tell."""
+    try:
+        found = [Cookie.decode(data, path) for path, data in files.items() if data is not None]
     except BookKeeperError as error:
-        raise InvalidArgument(f"{error}; name the bookie by its id") from None
-    if len(ids) != 1:
-        what = "the cookies are of several bookies" if ids else "there is no cookie"
-        raise InvalidArgument(f"{what} in {', '.join(map(os.path.dirname, files))}: name the bookie by its id")
-    return ids.pop()
+        raise InvalidArgument(str(error)) from None
+    owners = {(each.bookie_id, each.instance_id or None) for each in found}
+    if len(owners) != 1:
+        what = "the cookies are of several bookies" if owners else "there is no cookie"
+        raise InvalidArgument(f"{what} in {', '.join(map(os.path.dirname, files))}")
+    return owners.pop()

@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline import cookies
 from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
+from bookkeeper_tx.bookie.offline.ledger_facts import LedgerFacts, ledger_facts
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.cli.bookie.progress import progress
 from bookkeeper_tx.cli.connect import open_store
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.entry.digest import master_key
-from bookkeeper_tx.errors import NoSuchLedger
-from bookkeeper_tx.metadata.interfaces import MetadataStore
+from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.ledger_id import split
 
@@ -38,7 +39,7 @@ def rebuild(
         with closing(IndexRebuild(disk, places, wanted, dry_run)) as work:
             with progress(lambda: f"{work.logs:,} logs, {work.entries:,} entries") as advance:
                 work.scan(lambda text: click.echo(f"problem: {text}", err=True), advance)
-            keys, gone = _keys(work.without_key(), metadata_uri, password)
+            keys, gone = _keys(disk, places, work.without_key(), metadata_uri, password)
             done = 0
             with progress(lambda: f"{done:,} of {len(work.found):,} ledgers") as advance:
                 for each in work.finish(keys, advance):
@@ -58,33 +59,27 @@ def rebuild(
 
 
 def _keys(
-    ledger_ids: list[int], metadata_uri: str | None, password: bytes | None
+    disk: Disk, places: Places, ledger_ids: list[int], metadata_uri: str | None, password: bytes | None
 ) -> tuple[Mapping[int, bytes], Collection[int]]:
     """Return the master keys of ledgers, and which of them the metadata store does not know any more."""
     if password is not None:
         return dict.fromkeys(ledger_ids, master_key(password)), ()
     if metadata_uri is None or not ledger_ids:
         return {}, ()
-    keys: dict[int, bytes] = {}
-    gone: set[int] = set()
-
-    async def operation(reactor: Any) -> None:
-        async with open_store(reactor, metadata_uri) as store:
-            for ledger_id in ledger_ids:
-                await _ask(store, ledger_id, keys, gone)
-
-    run(operation)
-    return keys, gone
-
-
-async def _ask(store: MetadataStore, ledger_id: int, keys: dict[int, bytes], gone: set[int]) -> None:
     try:
-        found = (await store.read_ledger(ledger_id)).metadata
-    except NoSuchLedger:
-        gone.add(ledger_id)
-        return
-    if found.password is not None:
-        keys[ledger_id] = master_key(found.password)
+        bookie_id, instance_id = cookies.owner_of(cookies.cookie_files(disk, places))
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"{error}, so nothing says of which cluster the files are: bring the cookie back "
+            '("bktx bookie cookie show" prints the one in the store)'
+        ) from None
+
+    async def operation(reactor: Any) -> LedgerFacts:
+        async with open_store(reactor, metadata_uri) as store:
+            return await ledger_facts(store, bookie_id, instance_id, ledger_ids)
+
+    found = run(operation)
+    return found.keys, found.gone
 
 
 def _show_left(ledger_id: int, entries: int, gone: Collection[int], metadata_uri: str | None) -> None:

@@ -101,6 +101,26 @@ def test_the_index_of_a_deleted_ledger_is_not_made(bookie: LocalBookie) -> None:
     check(bookie, [kept])
 
 
+def test_a_store_of_another_cluster_says_nothing_of_what_is_deleted(bookie: LocalBookie, tmp_path: Path) -> None:
+    write(bookie)
+    assert bookie.stop() == 0
+    other = LocalBookie(tmp_path / "other", f"sqlite:///{tmp_path}/other/metadata.db", SETTINGS, [])
+    other.directory.mkdir()
+    start(other)
+    assert other.stop() == 0
+    indexes = list(data_of(bookie).rglob("*.idx"))
+    for path in indexes:
+        path.unlink()
+    of_other = f"sqlite:///{tmp_path}/other/metadata.db"
+    done = bktx("bookie", "rebuild-index", "--data", str(data_of(bookie)), "--metadata", of_other)
+    assert done.returncode == 1
+    assert b"is of another cluster than bookie" in done.stderr
+    assert b"left out, for it is deleted" not in done.stderr
+    assert not list(data_of(bookie).rglob("*.idx*"))
+    (data_of(bookie) / "current" / "VERSION").unlink()
+    assert b"there is no cookie in" in run(bookie, "rebuild-index --data", data_of(bookie), exit_code=1)
+
+
 def test_a_bookie_that_runs_is_sane(bookie: LocalBookie) -> None:
     shown = run(bookie, "sanity --data", data_of(bookie), "--entries", 50)
     assert f"bookie {bookie.bookie_id} is sane: 50 entries in ledger".encode() in shown
