@@ -1,9 +1,11 @@
 """Making index files anew from entry logs, where indexes were lost or damaged.
 
-1. All entry logs are read; the places of entries go to new files beside the index files.
+1. All entry logs are read; the places of entries go to new files beside the index files.  An entry that is alone, far
+   past all others of its ledger, gets one at the end, unless its id is known to be damaged.
 2. What entry logs do not say comes from the old index if its header can be read: the ledger's key, fence and explicit
    last add confirmed.  Else the caller must know the key; the ledger is fenced then, as nobody knows whether it was.
-3. Places in the old index that were not found, behind damage in a log, stay if the entry is there.
+3. Places in the old index that were not found, behind damage in a log, stay if the entry is there; so do those at
+   which the damage begins: the bookie tells an error there, and not that it never had the entry.
 4. The new file is synced, and takes the name of the old one.  A crash leaves each index old or new.
 
 Entries that are in the journal only stay there: the next start replays them.
@@ -20,17 +22,20 @@ from attrs import define, frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs, list_logs, read_header
+from bookkeeper_tx.bookie.offline.far_entries import FarEntries, doubt, ids_in_index
 from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
 from bookkeeper_tx.bookie.offline.log_locations import LocatedRun, located_runs
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.offline.stored_entries import Stored, entries_at, locations_of
-from bookkeeper_tx.bookie.storage.entry_location import location
+from bookkeeper_tx.bookie.storage.entry_location import location, split_location
+from bookkeeper_tx.bookie.storage.entry_log import log_name
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations, unpack_page
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import ledger_index as spec
 from protocol_specs.disk.entry_log import NO_LOCATION
+from protocol_specs.ledger_id import SCOPED_MIN
 
 SLICE_COUNT: Final = 1024
 """Ledgers whose new files are synced together."""
@@ -77,6 +82,9 @@ class IndexRebuild:
         self._dry_run = dry_run
         self._index_files = IndexFiles(disk, places.index_currents)
         self._spools = [IndexSpool(disk, each) for each in self._index_files.directories]
+        self._far = FarEntries()
+        self._damaged: set[int] = set()
+        """The places of records that are none of the entry that they should be, or none at all."""
         self.found: dict[int, Found] = {}
         self.logs = 0
         self.entries = 0
@@ -101,8 +109,33 @@ class IndexRebuild:
                     if isinstance(run, LocatedRun):
                         self._take(run, report)
                     else:
+                        self._damaged.add(location(log.log_id, run.offset))
                         self._problem(report, f"{log.path}: {run}")
                     advance()
+
+    def in_doubt(self) -> list[int]:
+        """Return the ledgers with an entry whose id may be damaged, ascending."""
+        return list(self._far.left())
+
+    def settle(self, last_entry_ids: Mapping[int, int], report: Report) -> None:
+        """Give a place to the entries in doubt, unless something contradicts; to be called after :meth:`scan`.
+
+        ``last_entry_ids`` are those of ledgers that are closed.
+        """
+        for ledger_id, runs in self._far.left().items():
+            known = ids_in_index(self._index_files.find(ledger_id), ledger_id, {run.locations[0] for run in runs})
+            for run in runs:
+                place = run.locations[0]
+                text, is_placed = doubt(run, last_entry_ids.get(ledger_id), known[place])
+                if text:
+                    log_id, offset = split_location(place)
+                    self._problem(
+                        report, f"entry log {log_name(log_id, ledger_id >= SCOPED_MIN)}: offset {offset}: {text}"
+                    )
+                if is_placed:
+                    self._place(run)
+                else:
+                    self._damaged.add(place)
         for spool in self._spools:
             spool.write()
 
@@ -151,7 +184,12 @@ class IndexRebuild:
     def _take(self, run: LocatedRun, report: Report) -> None:
         if self._wanted is not None and run.ledger_id not in self._wanted:
             return
-        found = self._ledger(run.ledger_id, report)
+        self._ledger(run.ledger_id, report)
+        for each in self._far.take(run):
+            self._place(each)
+
+    def _place(self, run: LocatedRun) -> None:
+        found = self.found[run.ledger_id]
         found.entries += len(run.locations)
         self.entries += len(run.locations)
         if not self._dry_run:
@@ -210,6 +248,10 @@ class IndexRebuild:
                 new = unpack_page(file.read(len(page) * spec.LOCATION_SIZE, _offset_of(first_id)))
                 for slot, each in enumerate(new):
                     if each != NO_LOCATION:
+                        page[slot] = NO_LOCATION
+                for slot, each in enumerate(page) if self._damaged.intersection(page) else ():
+                    if each in self._damaged:
+                        file.write(pack_locations(array("Q", [each])), _offset_of(first_id + slot))
                         page[slot] = NO_LOCATION
                 for stored in entries_at(logs, ledger_id, first_id, page):
                     if isinstance(stored, Stored):

@@ -1,7 +1,7 @@
 """What ``bktx bookie rebuild-index`` and ``regenerate-index`` have in common."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import closing
 from typing import Any
 
@@ -38,8 +38,10 @@ def rebuild(
         places.require_index_files(disk)
         with closing(IndexRebuild(disk, places, wanted, dry_run)) as work:
             with progress(lambda: f"{work.logs:,} logs, {work.entries:,} entries") as advance:
-                work.scan(lambda text: click.echo(f"problem: {text}", err=True), advance)
-            keys, gone = _keys(disk, places, work.without_key(), metadata_uri, password)
+                work.scan(_show_problem, advance)
+            facts = _facts(disk, places, work, metadata_uri, password)
+            keys, gone = facts.keys, facts.gone
+            work.settle(facts.last_entry_ids, _show_problem)
             done = 0
             with progress(lambda: f"{done:,} of {len(work.found):,} ledgers") as advance:
                 for each in work.finish(keys, advance):
@@ -58,14 +60,25 @@ def rebuild(
         raise click.exceptions.Exit(1)
 
 
-def _keys(
-    disk: Disk, places: Places, ledger_ids: list[int], metadata_uri: str | None, password: bytes | None
-) -> tuple[Mapping[int, bytes], Collection[int]]:
-    """Return the master keys of ledgers, and which of them the metadata store does not know any more."""
-    if password is not None:
-        return dict.fromkeys(ledger_ids, master_key(password)), ()
-    if metadata_uri is None or not ledger_ids:
-        return {}, ()
+def _show_problem(text: str) -> None:
+    click.echo(f"problem: {text}", err=True)
+
+
+def _facts(
+    disk: Disk, places: Places, work: IndexRebuild, metadata_uri: str | None, password: bytes | None
+) -> LedgerFacts:
+    """Return what is to be known of ledgers beside the files: from ``password``, and from the metadata store."""
+    without_key, in_doubt = work.without_key(), work.in_doubt()
+    facts = LedgerFacts()
+    asked = {*in_doubt, *(without_key if password is None else ())}
+    if metadata_uri is not None and asked:
+        facts = _ask(disk, places, metadata_uri, sorted(asked))
+    if password is None:
+        return facts
+    return LedgerFacts(dict.fromkeys(without_key, master_key(password)), set(), facts.last_entry_ids)
+
+
+def _ask(disk: Disk, places: Places, metadata_uri: str, ledger_ids: list[int]) -> LedgerFacts:
     try:
         bookie_id, instance_id = cookies.owner_of(cookies.cookie_files(disk, places))
     except InvalidArgument as error:
@@ -78,8 +91,7 @@ def _keys(
         async with open_store(reactor, metadata_uri) as store:
             return await ledger_facts(store, bookie_id, instance_id, ledger_ids)
 
-    found = run(operation)
-    return found.keys, found.gone
+    return run(operation)
 
 
 def _show_left(ledger_id: int, entries: int, gone: Collection[int], metadata_uri: str | None) -> None:

@@ -13,6 +13,8 @@ from bookkeeper_tx.bookie.offline import index_rebuild
 from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
 from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
 from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.offline.stored_entries import Fault
+from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.model import LedgerId
 from tests.bookie.golden_directory import FENCED, LEDGERS, WITH_EXPLICIT_LAC, build, files_of
@@ -29,12 +31,14 @@ def rebuild(
     wanted: Collection[int] | None = None,
     keys: Mapping[int, bytes] | None = None,
     dry_run: bool = False,
+    closed: Mapping[int, int] | None = None,
 ) -> tuple[list[Rebuilt], list[str]]:
     """Return what was rebuilt, and the problems."""
     problems: list[str] = []
     places = Places((), tuple(map(str, directories)))
     with closing(IndexRebuild(Disk(), places, wanted, dry_run)) as work:
         work.scan(problems.append)
+        work.settle(closed or {}, problems.append)
         return list(work.finish(keys or {})), problems
 
 
@@ -116,9 +120,75 @@ def test_entries_behind_damage_keep_the_place_that_the_old_index_knew(golden: Pa
     kept = {each.ledger_id: (each.entries, each.kept) for each in done}
     assert kept == {0: (8, 0), 5: (1, 6), WITH_EXPLICIT_LAC: (8, 0)}
     assert "offset 1562: a record cannot have" in problems[0]
-    assert entries_of(5, golden / "current") == [0, 2, 3, 4, 5, 6, 7]
+    entries = entries_of(5, golden / "current")
+    assert entries[:1] + entries[2:] == [0, 2, 3, 4, 5, 6, 7]
+    assert isinstance(entries[1], Fault)  # so a reader is told an error, and not that it was never there
     unchanged = {name for name, old in before.items() if files_of(str(golden))[name] == old}
-    assert unchanged == before.keys() - {"current/0.log", "current/0/5/5.idx"}
+    assert unchanged == before.keys() - {"current/0.log"}
+
+
+def flipped(current: Path, bit: int, count: int = 5) -> list[int]:
+    """Write a log of ledger 5 and its good index; turn a bit in the id of the last entry but one; return the places."""
+    records = [record(5, each, b"x") for each in range(count)]
+    places = write_log(current, "0.log", records)
+    write_index(current, 5, dict(enumerate(places)))
+    data = bytearray((current / "0.log").read_bytes())
+    at = split_location(places[count - 2])[1] + 4 + 8 + 7 - bit // 8
+    data[at] ^= 1 << bit % 8
+    (current / "0.log").write_bytes(data)
+    return places
+
+
+@pytest.mark.parametrize("bit", range(20, 64))
+def test_a_flipped_bit_of_an_entry_id_is_one_line_and_leaves_the_old_place(tmp_path: Path, bit: int) -> None:
+    current = tmp_path / "current"
+    places = flipped(current, bit)
+    write_log(current, "1.log", [record(6, 0, b"x")])
+    write_index(current, 6, {})
+    index = current / "0" / "5" / "5.idx"
+    done, problems = rebuild(tmp_path)
+    assert len(problems) == 1, problems
+    assert f"offset {split_location(places[3])[1]}: " in problems[0]
+    assert {each.ledger_id: each.entries for each in done} == {5: 4, 6: 1}
+    assert list(LedgerIndexes(Disk(), str(current), 1).read_page(5, 0)[:5]) == places
+    assert index.stat().st_size == 1024 + 8192
+    assert entries_of(6, current) == [0]
+
+
+@pytest.mark.parametrize("bit", [20, 31, 39])
+def test_without_its_index_the_metadata_of_a_closed_ledger_tells_a_damaged_id(tmp_path: Path, bit: int) -> None:
+    current = tmp_path / "current"
+    flipped(current, bit)
+    (current / "0" / "5" / "5.idx").unlink()
+    done, problems = rebuild(tmp_path, keys={5: KEY}, closed={5: 4})
+    assert [each.entries for each in done] == [4]
+    assert len(problems) == 1
+    assert "which is closed at entry 4: the id is damaged" in problems[0]
+    assert entries_of(5, current) == [0, 1, 2, 4]
+
+
+def test_an_entry_in_doubt_that_nothing_contradicts_gets_a_place_and_a_line(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    far = 5_000_000
+    places = write_log(current, "0.log", [record(5, 0, b"x"), record(5, far, b"x")])
+    write_index(current, 5, {0: places[0]})
+    _, problems = rebuild(tmp_path)
+    assert len(problems) == 1
+    assert "nothing says whether the id is right" in problems[0]
+    assert entries_of(5, current) == [0, far]
+    assert rebuild(tmp_path)[1] == []  # its index has it now
+    (current / "0" / "5" / "5.idx").unlink()
+    assert rebuild(tmp_path, keys={5: KEY}, closed={5: far})[1] == []
+    assert entries_of(5, current) == [0, far]
+
+
+def test_a_bookie_that_came_late_to_a_ledger_has_no_entry_in_doubt(tmp_path: Path) -> None:
+    current = tmp_path / "current"
+    ids = [*range(5_000_000, 5_003_000, 3), 9_000_000_000, 9_000_000_001]
+    write_log(current, "0.log", [record(5, each, b"x") for each in ids])
+    _, problems = rebuild(tmp_path, keys={5: KEY})
+    assert problems == []
+    assert entries_of(5, current) == ids
 
 
 def test_wrong_places_of_the_old_index_go(tmp_path: Path) -> None:
