@@ -40,7 +40,7 @@ def journal(
     disk, wanted = Disk(), None if ledger is None else which.number_or_name(ledger)
     problems = 0
     with places.held(disk):
-        paths = [_find(disk, places, name) for name in names] or _all(disk, places)
+        paths = [path for name in names for path in _find(disk, places, name)] or _all(disk, places)
         starts = dict(behind_marks(disk, places)) if behind_mark else dict.fromkeys(paths, 0)
         for path in (each for each in paths if each in starts):
             problems += _show(disk, path, starts[path], wanted, RecordLines(path, as_json, with_data), as_json)
@@ -68,15 +68,15 @@ def _all(disk: Disk, places: Places) -> list[str]:
     return [file_path(current, each) for current in places.journal_currents for each in list_journals(disk, current)]
 
 
-def _find(disk: Disk, places: Places, name: str) -> str:
+def _find(disk: Disk, places: Places, name: str) -> list[str]:
+    """Return the path of a file, or of each file that has this id: journals begin theirs at the same time."""
     if os.sep in name or disk.exists(name):
-        return os.path.abspath(name)
+        return [os.path.abspath(name)]
     try:
         journal_id = int(name.removesuffix(FILE_SUFFIX), 16)
     except ValueError:
         raise InvalidArgument(f"{name!r} is neither a journal's id in hexadecimal nor a path") from None
-    for current in places.journal_currents:
-        path = file_path(current, journal_id)
-        if disk.exists(path):
-            return path
-    raise InvalidArgument(f"there is no journal {name} in {', '.join(places.journal)}")
+    found = [path for current in places.journal_currents if disk.exists(path := file_path(current, journal_id))]
+    if not found:
+        raise InvalidArgument(f"there is no journal {name} in {', '.join(places.journal)}")
+    return found

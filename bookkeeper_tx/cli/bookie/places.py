@@ -33,7 +33,7 @@ def places_if_needed(command: Callable[..., Any]) -> Any:
     """Add these options for a command that can do without; it gets None as ``places`` then."""
 
     @_directory_option("--data", "in_ledgers", "Directory of the bookie, as its own --data says.")
-    @_directory_option("--journal-dir", "in_journals", "Directory of its journal, if it is another.")
+    @_directory_option("--journal-dir", "in_journals", "Directory of its journal, if it is another; several: D,E.")
     @_directory_option("--index-dir", "in_indexes", "Directory of its index files, if it is another.")
     @click.option(
         "--config",
@@ -64,6 +64,7 @@ def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]
 
 def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places | None:
     """Return the directories, None if none is given; what is given on the command line wins over the file."""
+    journal = [name for each in journal for name in each.split(",") if name]
     if config is not None:
         settings = read_properties(config)
         data = data or _directories(settings.get(LEDGER_KEY))

@@ -55,3 +55,13 @@ def test_a_file_that_is_none_does_not_end_the_others(tmp_path: Path) -> None:
 def test_a_journal_that_is_not_there(tmp_path: Path, name: str) -> None:
     make(tmp_path)
     assert isinstance(run("journal", "--data", tmp_path, name).exception, InvalidArgument)
+
+
+def test_an_id_that_two_journals_have_shows_both_files(tmp_path: Path) -> None:
+    name = "3b9aca02.txn"
+    for number, each in enumerate(("j0", "j1")):
+        current = make(tmp_path / each) / "current"
+        (current / "lastMark").rename(current / f"lastMark.{number}")
+    (tmp_path / "j0" / "current" / "lastMark.1").write_bytes((tmp_path / "j1" / "current" / "lastMark.1").read_bytes())
+    found = objects("journal", "--data", tmp_path / "j0", "--journal-dir", f"{tmp_path}/j0,{tmp_path}/j1", name)
+    assert {each["path"] for each in found} == {str(tmp_path / each / "current" / name) for each in ("j0", "j1")}
