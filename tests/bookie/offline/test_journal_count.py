@@ -52,6 +52,8 @@ def test_the_cookie_tells_how_many_there_are_and_their_order(made: Path) -> None
 def test_directories_that_were_moved_are_taken(made: Path) -> None:
     (made / "l" / "current" / "VERSION").write_bytes(Cookie.of("b:1", "/old/j", "/old/l", None).encode())
     held(made, "j0")
+    with pytest.raises(InvalidArgument, match="with 1 journal directories, /old/j; given"):
+        held(made, "l")
 
 
 def test_a_damaged_cookie_tells_nothing(made: Path) -> None:
