@@ -5,7 +5,8 @@
 2. What entry logs do not say comes from the old index if its header can be read: the ledger's key, fence and explicit
    last add confirmed.  Else the caller must know the key; the ledger is fenced then, as nobody knows whether it was.
 3. Places in the old index that were not found, behind damage in a log, stay if the entry is there; so do those at
-   which the damage begins: the bookie tells an error there, and not that it never had the entry.
+   which the damage begins, and those in logs that cannot be read: the bookie tells an error there, and not that it
+   never had the entry.
 4. The new file is synced, and takes the name of the old one.  A crash leaves each index old or new.
 
 Entries that are in the journal only stay there: the next start replays them.
@@ -21,13 +22,13 @@ from typing import Final
 from attrs import define, frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs, list_logs, read_header
+from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs, LogFile, list_logs, read_header
 from bookkeeper_tx.bookie.offline.far_entries import FarEntries, doubt, ids_in_index
 from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.index_spool import IndexSpool
 from bookkeeper_tx.bookie.offline.log_locations import LocatedRun, located_runs
 from bookkeeper_tx.bookie.offline.places import Places
-from bookkeeper_tx.bookie.offline.records import one_line
+from bookkeeper_tx.bookie.offline.records import Record, one_line, unreadable
 from bookkeeper_tx.bookie.offline.stored_entries import Stored, entries_at, locations_of
 from bookkeeper_tx.bookie.storage.entry_location import location, split_location
 from bookkeeper_tx.bookie.storage.entry_log import log_name
@@ -85,6 +86,8 @@ class IndexRebuild:
         self._far = FarEntries()
         self._damaged: set[int] = set()
         """The places of records that are none of the entry that they should be, or none at all."""
+        self._unread: set[tuple[int, bool]] = set()
+        """Logs that cannot be read, or not to their ends: id, and whether of ledgers outside scope 0."""
         self.found: dict[int, Found] = {}
         self.logs = 0
         self.entries = 0
@@ -96,22 +99,25 @@ class IndexRebuild:
             if self._index_files.find(ledger_id) is not None:
                 self._ledger(ledger_id, report)
         for log in list_logs(self._disk, self._places.ledger_currents):
+            for run in self._read(log, report):
+                if isinstance(run, LocatedRun):
+                    self._take(run, report)
+                else:
+                    self._damaged.add(location(log.log_id, run.offset))
+                    self._problem(report, f"{log.path}: {run}")
+                advance()
+
+    def _read(self, log: LogFile, report: Report) -> Iterator[LocatedRun | Record]:
+        try:
             with contextlib.closing(self._disk.open(log.path)) as file:
-                if not file.size():
-                    continue  # Java makes the next log ahead of time
-                self.logs += 1
-                try:
-                    header = read_header(file)
-                except StorageFailed as error:
-                    self._problem(report, one_line(error))
-                    continue
-                for run in located_runs(file, log, header):
-                    if isinstance(run, LocatedRun):
-                        self._take(run, report)
-                    else:
-                        self._damaged.add(location(log.log_id, run.offset))
-                        self._problem(report, f"{log.path}: {run}")
-                    advance()
+                if file.size():  # Java makes the next log ahead of time
+                    self.logs += 1
+                    yield from located_runs(file, log, read_header(file))
+        except StorageFailed as error:
+            self._problem(report, one_line(error))
+        except OSError as error:
+            self._unread.add((log.log_id, log.scoped))
+            self._problem(report, unreadable(log.path, error))
 
     def in_doubt(self) -> list[int]:
         """Return the ledgers with an entry whose id may be damaged, ascending."""
@@ -249,8 +255,8 @@ class IndexRebuild:
                 for slot, each in enumerate(new):
                     if each != NO_LOCATION:
                         page[slot] = NO_LOCATION
-                for slot, each in enumerate(page) if self._damaged.intersection(page) else ():
-                    if each in self._damaged:
+                for slot, each in enumerate(page):
+                    if each != NO_LOCATION and self._stays(each, ledger_id):
                         file.write(pack_locations(array("Q", [each])), _offset_of(first_id + slot))
                         page[slot] = NO_LOCATION
                 for stored in entries_at(logs, ledger_id, first_id, page):
@@ -258,6 +264,10 @@ class IndexRebuild:
                         kept += stored.run.count
                         file.write(_locations_in(stored), _offset_of(stored.run.first_entry_id))
         return kept
+
+    def _stays(self, place: int, ledger_id: int) -> bool:
+        """Tell whether a place of the old index stays though no entry is found there."""
+        return place in self._damaged or (split_location(place)[0], ledger_id >= SCOPED_MIN) in self._unread
 
 
 def _directories_above(paths: Iterable[str], top: str) -> list[str]:

@@ -34,11 +34,12 @@ def require_all_journals(disk: Disk, journals: Sequence[str], ledger_currents: S
 
 
 def _cookie(disk: Disk, path: str) -> Cookie | None:
-    """Return a cookie; None if there is none that can be read."""
+    """Return a cookie; None if there is none that can be read, or that names a journal."""
     try:
-        return Cookie.decode(disk.read(path), path) if disk.exists(path) else None
+        found = Cookie.decode(disk.read(path), path) if disk.exists(path) else None
     except RefusedToStart:
         return None
+    return found if found is not None and found.journal_directories else None
 
 
 def _check_marks(current: str, names: Sequence[str], count: int) -> None:

@@ -60,6 +60,12 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def unreadable(path: str, error: Exception) -> str:
+    """Return one line which says that a file cannot be read; the error of a read does not name its file."""
+    text = one_line(error)
+    return text if path in text else f"cannot read {path}: {text}"
+
+
 def problem(offset: int, size: int, text: str) -> Record:
     """Return the record for bytes that are none."""
     return Record(offset, size, PROBLEM, text=text)

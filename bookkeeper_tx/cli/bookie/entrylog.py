@@ -14,7 +14,7 @@ from bookkeeper_tx.bookie.offline.entry_logs import list_logs, read_header
 from bookkeeper_tx.bookie.offline.ledgers_map import count_ledgers, read_map
 from bookkeeper_tx.bookie.offline.log_records import records_of
 from bookkeeper_tx.bookie.offline.places import Places
-from bookkeeper_tx.bookie.offline.records import PROBLEM, Record
+from bookkeeper_tx.bookie.offline.records import PROBLEM, Record, unreadable
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import RecordLines, data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
@@ -81,7 +81,7 @@ def entrylog(
             except BrokenPipeError:  # of standard output
                 raise
             except (StorageFailed, OSError) as error:
-                click.echo(f"error: {error}", err=True)
+                click.echo(f"error: {unreadable(path, error)}", err=True)
                 problems += 1
     if problems:
         raise click.exceptions.Exit(1)

@@ -9,9 +9,11 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.journal.reader import JournalFile
 from bookkeeper_tx.bookie.offline.journal_records import records_of
-from bookkeeper_tx.bookie.offline.marks import behind_marks
+from bookkeeper_tx.bookie.offline.marks import behind_marks, marks
 from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.offline.records import unreadable
 from bookkeeper_tx.cli.bookie import places as where
+from bookkeeper_tx.cli.bookie.lastmark import show_problems
 from bookkeeper_tx.cli.bookie.record_lines import RecordLines, data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
 from bookkeeper_tx.errors import InvalidArgument, RefusedToStart
@@ -41,7 +43,9 @@ def journal(
     problems = 0
     with places.held(disk):
         paths = [path for name in names for path in _find(disk, places, name)] or _all(disk, places)
-        starts = dict(behind_marks(disk, places)) if behind_mark else dict.fromkeys(paths, 0)
+        found = marks(disk, places) if behind_mark else []
+        problems += show_problems(found)
+        starts = dict(behind_marks(disk, found)) if behind_mark else dict.fromkeys(paths, 0)
         for path in (each for each in paths if each in starts):
             problems += _show(disk, path, starts[path], wanted, RecordLines(path, as_json, with_data), as_json)
     if problems:
@@ -51,16 +55,18 @@ def journal(
 def _show(disk: Disk, path: str, start: int, wanted: int | None, lines: RecordLines, as_json: bool) -> int:
     """Print the records of one file; return how many problems there are."""
     try:
-        journal_file = JournalFile.open(disk, path)
-    except RefusedToStart as error:
-        click.echo(f"error: {error}", err=True)
-        return 1
-    with closing(journal_file):
-        if not as_json:
-            click.echo(f"{path}: version {journal_file.version}, written by {'ours' if journal_file.ours else 'Java'}")
-        for record in records_of(journal_file, start):
-            if wanted is None or record.ledger_id in (None, wanted):
-                lines.show(record)
+        with closing(JournalFile.open(disk, path)) as journal_file:
+            if not as_json:
+                writer = "ours" if journal_file.ours else "Java"
+                click.echo(f"{path}: version {journal_file.version}, written by {writer}")
+            for record in records_of(journal_file, start):
+                if wanted is None or record.ledger_id in (None, wanted):
+                    lines.show(record)
+    except BrokenPipeError:  # of standard output
+        raise
+    except (RefusedToStart, OSError) as error:
+        click.echo(f"error: {unreadable(path, error)}", err=True)
+        return lines.problems + 1
     return lines.problems
 
 

@@ -1,6 +1,7 @@
 """``bktx bookie lastmark``: up to where the journal is in the ledger storage."""
 
 import json
+from collections.abc import Iterable
 
 import click
 
@@ -16,7 +17,7 @@ from bookkeeper_tx.cli.bookie import places as where
 def lastmark(places: Places, as_json: bool) -> None:
     """Show the mark: what is before it in the journal is in the ledger storage, and a start replays the rest.
 
-    Nothing is written.
+    Nothing is written.  A mark that is damaged, or whose file is missing, is a problem, and the exit code is 1 then.
 
     \b
     bktx bookie lastmark --data /var/lib/bk/1
@@ -26,6 +27,16 @@ def lastmark(places: Places, as_json: bool) -> None:
         found = marks(disk, places)
     for each in found:
         click.echo(json.dumps(_as_dictionary(each)) if as_json else _as_text(each))
+    if show_problems(found):
+        raise click.exceptions.Exit(1)
+
+
+def show_problems(found: Iterable[Mark]) -> int:
+    """Print what is wrong with marks, and return how many problems there are."""
+    problems = [text for each in found for text in each.problems]
+    for text in problems:
+        click.echo(f"problem: {text}", err=True)
+    return len(problems)
 
 
 def _as_dictionary(mark: Mark) -> dict[str, object]:

@@ -12,14 +12,14 @@ from bookkeeper_tx.bookie.journal.reader import JournalFile
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
 from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.journal_records import records_of
-from bookkeeper_tx.bookie.offline.marks import behind_marks
+from bookkeeper_tx.bookie.offline.marks import behind_marks, marks
 from bookkeeper_tx.bookie.offline.places import Places
-from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, read_record
+from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, read_record, unreadable
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
-from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.errors import NoSuchLedger, RefusedToStart
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -76,14 +76,24 @@ def _found(
                 path = logs.path(found.log_id, ledger_id >= SCOPED_MIN)
                 assert path is not None
                 yield from _records(found, path)
-    wanted = range(first, ENTRY_ID_END if last is None else last + 1)
-    for path, start in behind_marks(disk, places) if journal else ():
-        with closing(JournalFile.open(disk, path)) as journal_file:
-            for record in records_of(journal_file, start):
-                if record.kind == PROBLEM:
-                    yield f"{path}: {record}"
-                elif record.kind == ENTRY and record.ledger_id == ledger_id and record.entry_id in wanted:
-                    yield path, record
+    if journal:
+        yield from _in_journals(disk, places, ledger_id, range(first, ENTRY_ID_END if last is None else last + 1))
+
+
+def _in_journals(disk: Disk, places: Places, ledger_id: int, wanted: range) -> Iterator[tuple[str, Record] | str]:
+    found = marks(disk, places)
+    for mark in found:
+        yield from mark.problems
+    for path, start in behind_marks(disk, found):
+        try:
+            with closing(JournalFile.open(disk, path)) as journal_file:
+                for record in records_of(journal_file, start):
+                    if record.kind == PROBLEM:
+                        yield f"{path}: {record}"
+                    elif record.kind == ENTRY and record.ledger_id == ledger_id and record.entry_id in wanted:
+                        yield path, record
+        except (RefusedToStart, OSError) as error:
+            yield unreadable(path, error)
 
 
 def _records(stored: Stored, path: str) -> Iterator[tuple[str, Record]]:

@@ -191,6 +191,32 @@ def test_a_bookie_that_came_late_to_a_ledger_has_no_entry_in_doubt(tmp_path: Pat
     assert entries_of(5, current) == ids
 
 
+def test_a_log_that_cannot_be_read_is_one_line_with_its_path_and_its_places_stay(golden: Path) -> None:
+    before = files_of(str(golden))
+    log = golden / "current" / "0.log"
+    log.unlink()
+    log.mkdir()
+    done, problems = rebuild(golden)
+    assert problems == [f"cannot read {log}: [Errno 21] Is a directory"]
+    assert sum(each.entries for each in done) < 24
+    after = files_of(str(golden))
+    assert {name: data for name, data in after.items() if name.endswith(".idx")} == {
+        name: data for name, data in before.items() if name.endswith(".idx")
+    }
+
+
+def test_a_full_disk_is_no_problem_of_a_log(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files_of(str(golden))
+
+    def write(self: IndexSpool) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexSpool, "write", write)
+    with pytest.raises(OSError, match="No space"):
+        rebuild(golden)
+    assert files_of(str(golden)) == before
+
+
 def test_wrong_places_of_the_old_index_go(tmp_path: Path) -> None:
     current = tmp_path / "current"
     places = write_log(current, "0.log", [record(5, each, b"x") for each in range(3)])

@@ -81,3 +81,13 @@ def test_a_closed_pipe_is_no_problem_of_the_logs(tmp_path: Path, monkeypatch: py
     result = run("entrylog", "--data", tmp_path)
     assert isinstance(result.exception, BrokenPipeError) or result.exit_code == 1
     assert "Broken pipe" not in result.stderr
+
+
+def test_a_log_that_cannot_be_read_is_one_line_with_its_path(tmp_path: Path) -> None:
+    path = make(tmp_path) / "current" / "0.log"
+    path.unlink()
+    path.mkdir()
+    result = run("entrylog", "--data", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr == f"error: cannot read {path}: [Errno 21] Is a directory\n"
+    assert "1.log: version" in result.stdout

@@ -65,3 +65,21 @@ def test_an_id_that_two_journals_have_shows_both_files(tmp_path: Path) -> None:
     (tmp_path / "j0" / "current" / "lastMark.1").write_bytes((tmp_path / "j1" / "current" / "lastMark.1").read_bytes())
     found = objects("journal", "--data", tmp_path / "j0", "--journal-dir", f"{tmp_path}/j0,{tmp_path}/j1", name)
     assert {each["path"] for each in found} == {str(tmp_path / each / "current" / name) for each in ("j0", "j1")}
+
+
+@pytest.mark.parametrize("content", [b"BKLG\0\0\0\x63".ljust(512, b"\0"), None])
+def test_a_file_that_cannot_be_read_is_one_line_and_the_others_are_shown(tmp_path: Path, content: bytes | None) -> None:
+    path = make(tmp_path) / "current" / "3b9aca02.txn"
+    path.rename(path.with_name("3b9aca03.txn"))
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    result = run("journal", "--data", tmp_path)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert str(path) in line
+    assert "fence of ledger 5" in result.stdout
+    found = objects("ledger", 5, "--data", tmp_path, exit_code=1)
+    assert [str(path) in each["fault"] for each in found if "fault" in each] == [True]
+    assert len([each for each in found if "entry_id" in each]) == 10

@@ -23,8 +23,33 @@ def test_the_mark_names_file_and_offset(tmp_path: Path) -> None:
 
 def test_a_marked_file_that_is_missing_is_told(tmp_path: Path) -> None:
     (make(tmp_path) / "current" / "3b9aca02.txn").unlink()
-    assert objects("lastmark", "--data", tmp_path)[0]["missing"]
-    assert "3b9aca02.txn, which is missing; 0 bytes" in run("lastmark", "--data", tmp_path).stdout
+    assert objects("lastmark", "--data", tmp_path, exit_code=1)[0]["missing"]
+    result = run("lastmark", "--data", tmp_path)
+    assert "3b9aca02.txn, which is missing; 0 bytes" in result.stdout
+    assert "3b9aca02.txn is missing: the mark is in it" in result.stderr
+    for command in (["journal", "--behind-mark"], ["ledger", "5"]):
+        result = run(*command, "--data", tmp_path)
+        assert result.exit_code == 1
+        assert "3b9aca02.txn is missing: the mark is in it" in result.output
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 15])
+def test_a_mark_that_is_cut_short_is_told(tmp_path: Path, data: bytes) -> None:
+    path = make(tmp_path) / "current" / "lastMark"
+    path.write_bytes(data)
+    result = run("lastmark", "--data", tmp_path)
+    assert result.exit_code == 1
+    assert "the beginning" in result.stdout
+    assert result.stderr == f"problem: {path} has {len(data)} bytes, and a mark has 16: it counts as none\n"
+
+
+def test_a_mark_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    path = make(tmp_path) / "current" / "lastMark"
+    path.unlink()
+    path.mkdir()
+    result = run("lastmark", "--data", tmp_path)
+    assert result.exit_code == 1
+    assert f"problem: cannot read {path}: [Errno 21] Is a directory\n" == result.stderr
 
 
 def test_a_bookie_without_a_mark_begins_at_the_beginning(tmp_path: Path) -> None:
@@ -36,6 +61,7 @@ def test_of_several_ledger_directories_the_greatest_counts(tmp_path: Path) -> No
     for name, offset in (("a", 512), ("b", 1024), ("j", 0)):
         (tmp_path / name / "current").mkdir(parents=True)
         write_last_mark(Disk(), [str(tmp_path / name / "current")], LogMark(7, offset))
+    (tmp_path / "j" / "current" / "7.txn").touch()
     config = tmp_path / "bk_server.conf"
     config.write_text(f"ledgerDirectories={tmp_path}/a,{tmp_path}/b\njournalDirectories={tmp_path}/j\n")
     (found,) = objects("lastmark", "--config", config)
@@ -48,6 +74,7 @@ def test_each_of_several_journals_has_a_mark(tmp_path: Path) -> None:
     for number, source in enumerate((LogMark(3, 600), LogMark(4, 700))):
         write_last_mark(Disk(), [str(tmp_path / "l" / "current")], source)
         (tmp_path / "l" / "current" / "lastMark").rename(tmp_path / "l" / "current" / f"lastMark.{number}")
+        (tmp_path / f"j{number}" / "current" / f"{source.journal_id}.txn").touch()
     found = objects(
         "lastmark", "--data", tmp_path / "l", "--journal-dir", tmp_path / "j0", "--journal-dir", tmp_path / "j1"
     )
