@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import succeed
 
 from bookkeeper_tx.bookie.bookie import Bookie
-from bookkeeper_tx.bookie.storage.collection import StorageCollection
+from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
 from compat_tests.targets.pytest_plugin import is_full
@@ -69,7 +69,7 @@ def _move_nothing(mover: EntryMover, found: Any, is_here: Any) -> Moved:
     return Moved(0, 0, (), ())
 
 
-def _no_ledger(collection: StorageCollection, ledger_id: int) -> bool:
+def _no_ledger(absent: AbsentLedgers, ledger_id: int) -> bool:
     return False
 
 
@@ -79,7 +79,7 @@ def _no_ledger(collection: StorageCollection, ledger_id: int) -> bool:
         (Bookie, "_journal_deleted", lambda self, ledger_ids: succeed(None)),
         (EntryMover, "move", _move_nothing),
         (DeletedLedgers, "add", lambda self, ledger_ids: None),
-        (StorageCollection, "has_ledger", _no_ledger),
+        (AbsentLedgers, "is_here", _no_ledger),
     ],
     ids=["no record of a deletion", "no copies", "no file of fenced ledgers", "no ledger counts as alive"],
 )
