@@ -27,7 +27,7 @@ def names_another_host(headers: Headers) -> bool:
 
 def is_of_a_page(headers: Headers) -> bool:
     """Tell whether a page in a browser has sent a request; one without an ``Origin`` says so in ``Sec-Fetch-Site``."""
-    return headers.hasHeader("origin") or any(site != "none" for site in headers.getRawHeaders("sec-fetch-site", []))
+    return headers.hasHeader("origin") or any(site != "none" for site in headers.getRawHeaders("Sec-Fetch-Site", []))
 
 
 def _is_loopback_with_port(text: str) -> bool:
