@@ -78,6 +78,7 @@ def sanity(
     async def operation(reactor: Any) -> dict[str, Any]:
         store = OneBookieStore(open_metadata_store(metadata_uri, reactor), which)
         async with BookKeeper(store, config_for(protocol), reactor) as client:
+            await require_writable(store, which)
             return await try_bookie(client, which, payloads, time.perf_counter)
 
     done = {"bookie_id": bookie_id, "entries": entries, **run(operation)}
@@ -86,6 +87,18 @@ def sanity(
         return
     took = ", ".join(f"{step} {done[f'{step}_s'] * 1000:.1f} ms" for step in ("create", "write", "read", "delete"))
     click.echo(f"bookie {bookie_id} is sane: {entries:,} entries in ledger {done['ledger_id']}; {took}")
+
+
+async def require_writable(store: MetadataStore | OneBookieStore, bookie_id: str) -> None:
+    """Raise InvalidArgument unless the bookie takes new entries."""
+    if bookie_id in await store.writable_bookies():
+        return
+    if bookie_id in await store.read_only_bookies():
+        raise InvalidArgument(
+            f"bookie {bookie_id} is read-only, and takes no entry: its disk is full, or it was told so.  "
+            "Try it again when it is writable"
+        )
+    raise InvalidArgument(f"bookie {bookie_id} is not registered as writable: start it first")
 
 
 async def try_bookie(

@@ -6,7 +6,7 @@ import pytest
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, fail, succeed
 
-from bookkeeper_tx.cli.bookie.sanity import OneBookieStore, try_bookie
+from bookkeeper_tx.cli.bookie.sanity import OneBookieStore, require_writable, try_bookie
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, NotEnoughBookies, StorageFailed
 from tests.cli.bookie.bookie_files import run
 
@@ -95,3 +95,23 @@ def test_the_store_shows_one_bookie_only(result_of):
 
 def test_it_must_be_said_which_bookie():
     assert "--bookie-id ID" in run("sanity", "--metadata", "sqlite:////nowhere").stderr
+
+
+class Registered:
+    """A metadata store in which one bookie can be written to, and another one only read."""
+
+    def writable_bookies(self):
+        return succeed(frozenset(["w:1"]))
+
+    def read_only_bookies(self):
+        return succeed(frozenset(["r:1"]))
+
+
+@pytest.mark.parametrize(
+    ("bookie_id", "text"), [("r:1", "r:1 is read-only, and takes no entry"), ("x:1", "x:1 is not registered as")]
+)
+def test_why_a_bookie_cannot_be_tried(result_of, bookie_id, text):
+    result_of(Deferred.fromCoroutine(require_writable(Registered(), "w:1")))
+    store = OneBookieStore(Registered(), bookie_id)
+    with pytest.raises(InvalidArgument, match=text):
+        result_of(Deferred.fromCoroutine(require_writable(store, bookie_id)))
