@@ -95,6 +95,8 @@ class IndexRebuild:
 
     def scan(self, report: Report, advance: Callable[[], None] = lambda: None) -> None:
         """Read the logs and the headers of old indexes; ``report`` is called with a line for each problem."""
+        for spool in self._spools if not self._dry_run else ():
+            spool.remove_left_behind()
         for ledger_id in self._index_files.ledger_ids() if self._wanted is None else self._wanted:
             if self._index_files.find(ledger_id) is not None:
                 self._ledger(ledger_id, report)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from array import array
 from typing import Final
 
@@ -11,10 +12,16 @@ from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, pack_locati
 from protocol_specs.disk import ledger_index as spec
 
 REBUILT_SUFFIX: Final = ".rebuilt"
-"""Suffix to the name of an index file until it takes the place of the old one; no bookie looks at such a file."""
+"""Suffix to the name of an index file until it takes the place of the old one.
+
+No bookie looks at such a file; one that a killed rebuild left is removed by the next.
+"""
 
 HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 """Memory for locations before they are written to the new files."""
+
+_LEVEL: Final = re.compile("[0-9a-f]{1,2}|[0-9a-f]{8}")
+"""The name of a directory with index files, or with more of these directories."""
 
 _RUN_SIZE: Final = 300
 """Memory that a run takes beside its locations."""
@@ -63,6 +70,19 @@ class IndexSpool:
         file = self._disk.create(path)
         self._made.add(ledger_id)
         return file
+
+    def remove_left_behind(self) -> None:
+        """Remove the new files of a rebuild that was killed; raises OSError."""
+        self._remove_below(self._indexes.directory)
+
+    def _remove_below(self, directory: str) -> None:
+        for name in self._disk.list_directory(directory):
+            path = os.path.join(directory, name)
+            if name.endswith(spec.INDEX_SUFFIX + REBUILT_SUFFIX):
+                self._disk.remove(path)
+            elif _LEVEL.fullmatch(name):
+                with contextlib.suppress(NotADirectoryError):
+                    self._remove_below(path)
 
     def taken(self, ledger_id: int) -> None:
         """Take notice that the new file of a ledger has another name now."""

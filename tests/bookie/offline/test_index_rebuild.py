@@ -250,6 +250,20 @@ def test_several_directories_and_scopes(tmp_path: Path) -> None:
     assert [path.name for path in (a / "current").rglob("*.idx")] == ["00000003.idx"]
 
 
+@pytest.mark.parametrize("wanted", [None, [0]])
+def test_what_a_killed_rebuild_left_is_removed(golden: Path, wanted: list[int] | None) -> None:
+    before = files_of(str(golden))
+    for name in ("0/5/5.idx.rebuilt", "0/77/77.idx.rebuilt", "00000007/00000000/00000000/00000003.idx.rebuilt"):
+        path = golden / "current" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    left = files_of(str(golden))
+    rebuild(golden, dry_run=True)
+    assert files_of(str(golden)) == left
+    rebuild(golden, wanted=wanted)
+    assert files_of(str(golden)) == before
+
+
 def test_a_failure_leaves_old_indexes_and_no_new_files(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files_of(str(golden))
 
