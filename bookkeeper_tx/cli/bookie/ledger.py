@@ -14,12 +14,12 @@ from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.journal_records import records_of
 from bookkeeper_tx.bookie.offline.marks import behind_marks, marks
 from bookkeeper_tx.bookie.offline.places import Places
-from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, read_record, unreadable
+from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, one_line, read_record, unreadable
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
-from bookkeeper_tx.errors import NoSuchLedger, RefusedToStart
+from bookkeeper_tx.errors import NoSuchLedger, RefusedToStart, StorageFailed
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.ledger_id import SCOPED_MIN
 
@@ -69,6 +69,11 @@ def _found(
     index_files, logs = IndexFiles(disk, places.index_currents), EntryLogs(disk, places.ledger_currents)
     with closing(index_files), closing(logs):
         indexes = index_files.find(ledger_id)
+        if indexes is not None:
+            try:
+                indexes.read_header(ledger_id)
+            except StorageFailed as error:
+                yield one_line(error)
         for found in () if indexes is None else stored_entries(indexes, logs, ledger_id, first, last):
             if isinstance(found, Fault | BadIndex):
                 yield found.text

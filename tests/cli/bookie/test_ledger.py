@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from bookkeeper_tx.errors import NoSuchLedger
 from tests.cli.bookie.bookie_files import files_of, make, objects, run
 
@@ -43,3 +45,14 @@ def test_an_entry_that_is_elsewhere_is_shown_and_the_others_too(tmp_path: Path) 
     assert result.exit_code == 1
     assert f"entry 3 of ledger 5 is not at offset 1683 of entry log {path}" in result.stdout
     assert all(f"entry {entry_id}: " in result.stdout for entry_id in (0, 1, 2, 4, 5, 6, 7, 8, 9))
+
+
+@pytest.mark.parametrize("data", [b"JUNK" * 20, b"JUNK" * 256])
+def test_an_index_with_a_bad_header_is_one_line(tmp_path: Path, data: bytes) -> None:
+    path = make(tmp_path) / "current" / "0" / "5" / "5.idx"
+    path.write_bytes(data)
+    result = run("ledger", 5, "--data", tmp_path)
+    assert result.exit_code == 1
+    assert [str(path) in line for line in result.stdout.splitlines()] == [True, False, False]  # two are in the journal
+    result = run("rebuild-index", "--data", tmp_path, "--dry-run")
+    assert [str(path) in line for line in result.stderr.splitlines()] == [True, False, False]
