@@ -12,6 +12,7 @@ from bookkeeper_tx.bookie.offline.log_locations import LocatedRun
 from bookkeeper_tx.bookie.offline.stored_entries import locations_of
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.model import ledger_name
 from protocol_specs.fields import NO_ENTRY
 
 FAR_COUNT: Final = 1 << 19
@@ -65,7 +66,7 @@ def doubt(run: LocatedRun, last_entry_id: int | None, ids_by_index: list[int]) -
     ``last_entry_id`` is that of the ledger if it is closed; ``ids_by_index`` are the entries that the old index has in
     this place.
     """
-    what = f"entry {run.first_entry_id} is far past all others of ledger {run.ledger_id}"
+    what = f"entry {run.first_entry_id} is far past all others of ledger {ledger_name(run.ledger_id)}"
     if last_entry_id is not None and run.first_entry_id > last_entry_id:
         return f"{what}, which is closed at entry {last_entry_id}: the id is damaged", False
     if run.first_entry_id in ids_by_index or last_entry_id is not None:

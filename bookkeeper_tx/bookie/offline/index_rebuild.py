@@ -31,7 +31,6 @@ from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.records import Record, one_line, unreadable
 from bookkeeper_tx.bookie.offline.stored_entries import Stored, entries_at, locations_of
 from bookkeeper_tx.bookie.storage.entry_location import location, split_location
-from bookkeeper_tx.bookie.storage.entry_log import log_name
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations, unpack_page
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import ledger_index as spec
@@ -86,6 +85,7 @@ class IndexRebuild:
         self._far = FarEntries()
         self._damaged: set[int] = set()
         """The places of records that are none of the entry that they should be, or none at all."""
+        self._log_paths: dict[tuple[int, bool], str] = {}
         self._unread: set[tuple[int, bool]] = set()
         """Logs that cannot be read, or not to their ends: id, and whether of ledgers outside scope 0."""
         self.found: dict[int, Found] = {}
@@ -101,6 +101,7 @@ class IndexRebuild:
             if self._index_files.find(ledger_id) is not None:
                 self._ledger(ledger_id, report)
         for log in list_logs(self._disk, self._places.ledger_currents):
+            self._log_paths[log.log_id, log.scoped] = log.path
             for run in self._read(log, report):
                 if isinstance(run, LocatedRun):
                     self._take(run, report)
@@ -137,9 +138,8 @@ class IndexRebuild:
                 text, is_placed = doubt(run, last_entry_ids.get(ledger_id), known[place])
                 if text:
                     log_id, offset = split_location(place)
-                    self._problem(
-                        report, f"entry log {log_name(log_id, ledger_id >= SCOPED_MIN)}: offset {offset}: {text}"
-                    )
+                    path = self._log_paths[log_id, ledger_id >= SCOPED_MIN]
+                    self._problem(report, f"{path}: offset {offset}: {text}")
                 if is_placed:
                     self._place(run)
                 else:

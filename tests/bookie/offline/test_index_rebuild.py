@@ -148,7 +148,7 @@ def test_a_flipped_bit_of_an_entry_id_is_one_line_and_leaves_the_old_place(tmp_p
     index = current / "0" / "5" / "5.idx"
     done, problems = rebuild(tmp_path)
     assert len(problems) == 1, problems
-    assert f"offset {split_location(places[3])[1]}: " in problems[0]
+    assert f"{current}/0.log: offset {split_location(places[3])[1]}: " in problems[0]
     assert {each.ledger_id: each.entries for each in done} == {5: 4, 6: 1}
     assert list(LedgerIndexes(Disk(), str(current), 1).read_page(5, 0)[:5]) == places
     assert index.stat().st_size == 1024 + 8192
