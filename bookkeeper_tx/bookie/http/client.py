@@ -1,13 +1,10 @@
 """Clients of the cluster for the endpoints that read ledgers: made when the first request needs one."""
 
 from collections.abc import Callable
-from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredLock, succeed
 
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
-from bookkeeper_tx.model import BookieId
 
 
 class ClientOnDemand:
@@ -42,20 +39,3 @@ class ClientOnDemand:
 
 async def _close(client: BookKeeper) -> None:
     await client.close()
-
-
-class OneBookieStore:
-    """A metadata store in which one bookie is the only one, so that all new ledgers are on it."""
-
-    def __init__(self, store: ClientMetadataStore, bookie_id: BookieId) -> None:
-        self._store = store
-        self._bookie_id = bookie_id
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def writable_bookies(self) -> Deferred[frozenset[BookieId]]:
-        return succeed(frozenset([self._bookie_id]))
-
-    def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return lambda: None

@@ -6,11 +6,12 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.http.administered import ANSWER_BYTES_MAX, Administered, Phase
-from bookkeeper_tx.bookie.http.client import ClientOnDemand, OneBookieStore
+from bookkeeper_tx.bookie.http.client import ClientOnDemand
 from bookkeeper_tx.bookie.http.origin import is_loopback
 from bookkeeper_tx.bookie.http.server import listen
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import BookieConfig, ClientConfig, WireProtocol
+from bookkeeper_tx.metadata.one_bookie_store import OneBookieStore
 from bookkeeper_tx.metadata.store import open_metadata_store
 
 log = Logger()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.offline import cookies
@@ -21,27 +20,10 @@ from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, NotEnoughBookies
 from bookkeeper_tx.metadata.interfaces import MetadataStore
+from bookkeeper_tx.metadata.one_bookie_store import OneBookieStore
 from bookkeeper_tx.metadata.store import open_metadata_store
 
 PASSWORD = b"sanity"
-
-
-class OneBookieStore:
-    """A metadata store in which only one bookie can be written to; all else is the store's."""
-
-    def __init__(self, store: MetadataStore, bookie_id: str) -> None:
-        self._store = store
-        self._bookie_id = bookie_id
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def writable_bookies(self) -> "Deferred[frozenset[str]]":
-        """Fire with the bookie if it is registered as writable."""
-        return Deferred.fromCoroutine(self._writable())
-
-    async def _writable(self) -> frozenset[str]:
-        return await self._store.writable_bookies() & {self._bookie_id}
 
 
 @click.command(short_help="Try a running bookie with a ledger of its own.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.bookie.http.client import ClientOnDemand, OneBookieStore
+from bookkeeper_tx.bookie.http.client import ClientOnDemand
 from bookkeeper_tx.errors import MetadataUnavailable
 from tests.conftest import failure_of, result_of
 
@@ -50,14 +50,3 @@ def test_one_that_cannot_start_is_closed_and_made_again() -> None:
     made[1].starting.callback(None)
     assert result_of(again) is made[1]
     assert (made[0].closed, made[1].closed) == (1, 0)
-
-
-def test_a_store_may_show_one_bookie_only() -> None:
-    class Store:
-        def instance_id(self) -> str:
-            return "x"
-
-    store: Any = OneBookieStore(Store(), "a:1")  # type: ignore[arg-type]
-    assert result_of(store.writable_bookies()) == {"a:1"}
-    assert store.instance_id() == "x"
-    store.watch_bookies(lambda: None)()

@@ -6,7 +6,7 @@ import pytest
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, fail, succeed
 
-from bookkeeper_tx.cli.bookie.sanity import OneBookieStore, require_writable, try_bookie
+from bookkeeper_tx.cli.bookie.sanity import require_writable, try_bookie
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, NotEnoughBookies, StorageFailed
 from tests.cli.bookie.bookie_files import run
 
@@ -80,19 +80,6 @@ def test_a_bookie_that_is_not_registered(result_of):
     assert client.deleted == []
 
 
-def test_the_store_shows_one_bookie_only(result_of):
-    class Store:
-        ids = frozenset(["b:1", "b:2"])
-        anything = "else"
-
-        def writable_bookies(self):
-            return succeed(self.ids)
-
-    assert result_of(OneBookieStore(Store(), "b:2").writable_bookies()) == {"b:2"}
-    assert result_of(OneBookieStore(Store(), "b:3").writable_bookies()) == frozenset()
-    assert OneBookieStore(Store(), "b:3").anything == "else"
-
-
 def test_it_must_be_said_which_bookie():
     assert "--bookie-id ID" in run("sanity", "--metadata", "sqlite:////nowhere").stderr
 
@@ -112,6 +99,5 @@ class Registered:
 )
 def test_why_a_bookie_cannot_be_tried(result_of, bookie_id, text):
     result_of(Deferred.fromCoroutine(require_writable(Registered(), "w:1")))
-    store = OneBookieStore(Registered(), bookie_id)
     with pytest.raises(InvalidArgument, match=text):
-        result_of(Deferred.fromCoroutine(require_writable(store, bookie_id)))
+        result_of(Deferred.fromCoroutine(require_writable(Registered(), bookie_id)))
