@@ -68,7 +68,7 @@ class Bookie:
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of requests to measure it;
     ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
     their file system is read-only: then what is there is served, and the journal from memory, until the next start;
-    ``more_journals`` are the directories of further journals, each with a worker of one thread; ``time_s`` gives the
+    ``more_journals`` are the directories of further journals, each with a worker of one thread; ``clock`` gives the
     time of day; ``journal_arguments`` go to :class:`Journal`.
     """
 
@@ -85,7 +85,7 @@ class Bookie:
         check_directories: Callable[[], None] = lambda: None,
         read_only: bool = False,
         more_journals: Sequence[tuple[str, Threads]] = (),
-        time_s: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.time,
         **journal_arguments: Any,
     ) -> None:
         self.availability = Availability(config.read_only, config.read_only_mode_enabled)
@@ -97,11 +97,11 @@ class Bookie:
         self._at_start = JournalsAtStart(disk, self._journal_directories, [ledger_directory])
         self._ledger_directory = ledger_directory
         self._worker = workers.flush
-        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read, time_s=time_s)
+        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read, time_s=clock)
         self.collection = self._storage.collection
         """The part of the storage that the garbage collector needs."""
         self.collection.journal_deleted = self._journal_deleted
-        arguments = journal_arguments | {"on_fatal": on_fatal, "check_directory": check_directories}
+        arguments = journal_arguments | {"on_fatal": on_fatal, "check_directory": check_directories, "clock": clock}
         self._journals = _journals(disk, journals, config, arguments)
         self._journal: AnyJournal = Journals(self._journals) if more_journals else self._journals[0]
         self._periodic_sync = PeriodicSync(reactor, self._journal, config.page_cache_flush_interval_s)
@@ -122,7 +122,6 @@ class Bookie:
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
-        clock = journal_arguments.get("clock", time.time)
         self._kept_status = KeptStatus(
             disk, [ledger_directory], self.availability, workers.read, clock, config.status_kept and not read_only
         )

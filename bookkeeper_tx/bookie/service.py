@@ -58,7 +58,8 @@ class BookieService(Service):
     """A bookie.  It starts with the reactor; when it cannot, or has to stop, it says why and stops the reactor.
 
     ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.  ``store``, ``bind``,
-    ``make_threads`` and ``journal_arguments`` are for tests: another metadata store, network, threads and time.
+    ``make_threads``, ``clock`` and ``journal_arguments`` are for tests: another metadata store, network, threads, time
+    of day and chance.
     """
 
     name = "bookie"
@@ -73,6 +74,7 @@ class BookieService(Service):
         store: MetadataStore | None = None,
         bind: Callable[[BookieConfig, str | None], Address] = bind,
         make_threads: Callable[[Any, str, int], Worker] = Worker,
+        clock: Callable[[], float] = time.time,
         **journal_arguments: Any,
     ) -> None:
         self.failed = False
@@ -91,6 +93,7 @@ class BookieService(Service):
         self._store = store or open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
         self._bind = bind
         self._make_threads = make_threads
+        self._clock = clock
         self._journal_arguments = journal_arguments
         self._starting: Deferred[None] | None = None
         self._metrics: Any = None
@@ -260,6 +263,7 @@ class BookieService(Service):
                 (directory, self._worker(f"journal-{index}"))
                 for index, directory in enumerate(directories.more_journals, 1)
             ],
+            clock=self._clock,
             **self._journal_arguments,
         )
         if not config.http_server_enabled:
@@ -284,7 +288,7 @@ class BookieService(Service):
             bookie.ledger_disks,
             bookie_id,
             instance_id,
-            time.time,
+            self._clock,
         )
         self._undo.append(collector.stop)
         bookie.on_disk_full = collector.disk_filled

@@ -127,7 +127,6 @@ class BookieHistory:
             self.clock,
             Workers(*workers),  # type: ignore[arg-type]
             self._fatal,
-            time_s=lambda: self.clock_s,
             clock=lambda: self.clock_s,
             salt=self.random.randbytes,
             more_journals=self.more_journals(),
