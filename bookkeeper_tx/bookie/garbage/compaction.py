@@ -15,7 +15,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.log_pieces import LogPieces
-from bookkeeper_tx.bookie.garbage.pace import Pace, Stopped
+from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.garbage.storage import Collected
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName
 from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
@@ -46,7 +46,6 @@ class Compacted:
     """Bytes of those, without those that were copied."""
     moved_count: int = 0
     """Entries that were copied."""
-    moved_bytes: int = 0
     failed_count: int = 0
     """Logs that could not be compacted."""
 
@@ -112,7 +111,6 @@ class Compaction:
             while piece := await self._worker.run(pieces.next):
                 moved = await self._storage.move(piece)
                 done.moved_count += moved.entry_count
-                done.moved_bytes += moved.size_bytes
                 moved_bytes += moved.size_bytes
                 await self._pace.spend(moved.size_bytes if self._by_bytes else moved.entry_count)
         finally:
@@ -121,6 +119,3 @@ class Compaction:
         log.info("removed entry log {name}: it is compacted", name=name.file_name)
         done.log_count += 1
         done.reclaimed_bytes += max(metadata.file_size - moved_bytes, 0)
-
-
-__all__ = ["Compacted", "Compaction", "Stopped"]

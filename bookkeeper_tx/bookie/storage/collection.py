@@ -85,7 +85,7 @@ class StorageCollection:
 
     @property
     def ledger_count(self) -> int:
-        return self._table.count
+        return len(self._table)
 
     def ledger_ids(self) -> Iterator[int]:
         return self._table.ledger_ids()

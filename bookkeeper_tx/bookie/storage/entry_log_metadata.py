@@ -65,17 +65,12 @@ class EntryLogMetadata:
         self._sizes = array("Q", sizes.values())
 
     @property
-    def usage(self) -> float:
-        """The part of its bytes whose ledgers are still there."""
-        return self.remaining_bytes / self.total_bytes if self.total_bytes else 0.0
-
-    @property
     def memory_bytes(self) -> int:
         """Memory that it takes, more or less."""
         return 512 + self._low.itemsize * (len(self._low) + len(self._high) + len(self._sizes))
 
     def usage_of(self, size_bytes: int) -> float:
-        """Return the used part of a log that counts as at least so large."""
+        """Return the part whose ledgers are still there of a log that counts as at least so large."""
         return self.remaining_bytes / max(self.total_bytes, size_bytes, 1)
 
     def ledger_ids(self) -> Iterator[int]:

@@ -147,11 +147,6 @@ class LedgerTable:
         self._keep(ledger)
         return ledger
 
-    @property
-    def count(self) -> int:
-        """How many ledgers have an index file."""
-        return len(self._with_index)
-
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index file now, ascending."""
         return self._with_index.ascending()

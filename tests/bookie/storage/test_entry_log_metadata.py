@@ -95,19 +95,19 @@ def test_a_log_that_cannot_be_read_to_its_end_has_no_metadata(disk: CrashingDisk
 def test_a_log_that_was_made_ahead_is_empty(disk: CrashingDisk, size: int) -> None:
     disk.create(PATH).write(header()[:size], 0)
     metadata = count(disk, DIRECTORY, LogName(0))
-    assert (sizes(metadata), metadata.usage, metadata.file_size) == (([], 0, 0), 0.0, size)
+    assert (sizes(metadata), metadata.usage_of(0), metadata.file_size) == (([], 0, 0), 0.0, size)
 
 
 def test_what_is_left_of_a_log_when_ledgers_have_gone() -> None:
     for name in (LogName(1), LogName(1, scoped=True)):
         first = SCOPED if name.scoped else 0
         metadata = EntryLogMetadata(name, 2000, {first + each: 100 * each for each in range(1, 5)})
-        assert (metadata.total_bytes, metadata.usage) == (1000, 1.0)
+        assert (metadata.total_bytes, metadata.usage_of(0)) == (1000, 1.0)
         metadata.retain(lambda ledger_id, first=first: ledger_id - first in (1, 4))  # type: ignore[misc]
         assert (list(metadata.ledger_ids()), metadata.remaining_bytes) == ([first + 1, first + 4], 500)
-        assert (metadata.usage, metadata.usage_of(2500), metadata.usage_of(10)) == (0.5, 0.2, 0.5)
+        assert (metadata.usage_of(0), metadata.usage_of(2500), metadata.usage_of(10)) == (0.5, 0.2, 0.5)
         metadata.retain(lambda _: False)
-        assert (list(metadata.ledger_ids()), metadata.remaining_bytes, metadata.usage) == ([], 0, 0.0)
+        assert (list(metadata.ledger_ids()), metadata.remaining_bytes, metadata.usage_of(0)) == ([], 0, 0.0)
 
 
 def test_a_million_ledgers_take_sixteen_bytes_each() -> None:
