@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import hash_of
 from tests.integration.java.test_java_on_our_directories import (
     FLUSHED,
     JOURNALLED,
-    UNKNOWN_LEDGER,
     check,
+    check_ours_takes_over,
     current_files,
     directories_of,
     start,
@@ -23,7 +23,7 @@ from tests.integration.java.test_java_on_our_directories import (
 )
 from tests.integration.java.test_java_on_scoped_directories import check_scoped, write_scoped
 from tests.integration.support import raw_requests
-from tests.integration.support.our_client import OurClient, append, read, wait_for
+from tests.integration.support.our_client import OurClient, append, read
 
 pytest.importorskip("rocksdict")
 pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.14")]
@@ -95,28 +95,7 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
         storage="db",
         settings=SETTINGS,
     )
-    bookie = our_bookie(tmp_path, cluster.uri, java.port)
-    with OurClient(cluster.uri) as ours:
-        stored = write(ours, bookie)
-        fenced = ours.create_ledger()
-        append(fenced, JOURNALLED)
-        assert raw_requests.fence(java.port, fenced.ledger_id) is None
-        append(ours.create_ledger(), [b"an add behind the fence, or an orderly stop of Java would lose it"])
-        if how == "killed":
-            java.kill(expire=True)
-        else:
-            java.stop()
-
-        start(bookie)
-        assert bookie.bookie_id == java.bookie_id
-        with pytest.raises(LedgerFenced):
-            raw_requests.add(bookie.port, fenced.ledger_id, len(JOURNALLED), [b"too late"])
-        with pytest.raises(Unauthorized):
-            raw_requests.add(bookie.port, stored.both, 10_000, [b"not mine"], password=b"wrong")
-        with pytest.raises(NoSuchLedger):
-            wait_for(ours.bookkeeper.open_ledger, UNKNOWN_LEDGER)
-        check(ours, stored)
-    assert bookie.stop() == 0
+    check_ours_takes_over(java, how, our_bookie(tmp_path, cluster.uri, java.port), cluster.uri)
 
 
 def test_java_does_not_touch_the_ledgers_of_other_scopes(java_release, cluster, java_bookie, our_bookie, tmp_path):

@@ -198,16 +198,9 @@ def test_java_keeps_the_fences_of_ours(java_release, cluster, java_bookie, our_b
         check(ours, stored)
 
 
-@pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
-def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
-    java = java_bookie(
-        java_release,
-        journal_dir=tmp_path / "journal",
-        ledger_dir=tmp_path / "data",
-        settings=SETTINGS,
-    )
-    bookie = our_bookie(tmp_path, cluster.uri, java.port)
-    with OurClient(cluster.uri) as ours:
+def check_ours_takes_over(java, how: str, bookie: LocalBookie, uri: str) -> None:
+    """Ours serves on the directories of ``java`` what that has acknowledged, and knows its fences and keys."""
+    with OurClient(uri) as ours:
         stored = write(ours, bookie)
         fenced = ours.create_ledger()
         append(fenced, JOURNALLED)
@@ -228,6 +221,17 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
             wait_for(ours.bookkeeper.open_ledger, UNKNOWN_LEDGER)
         check(ours, stored)
     assert bookie.stop() == 0
+
+
+@pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
+def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
+    java = java_bookie(
+        java_release,
+        journal_dir=tmp_path / "journal",
+        ledger_dir=tmp_path / "data",
+        settings=SETTINGS,
+    )
+    check_ours_takes_over(java, how, our_bookie(tmp_path, cluster.uri, java.port), cluster.uri)
 
 
 def test_ours_refuses_what_it_could_not_serve(java_release, cluster, java_bookie, our_bookie, tmp_path):
