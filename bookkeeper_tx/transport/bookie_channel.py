@@ -55,7 +55,8 @@ class BookieChannel:
         self._v2_fencing = self._channel(self._v2_connection)
         self._v3 = self._channel(self._v3_connection)
         self._main = self._v3 if config.protocol is WireProtocol.V3 else self._v2
-        self._own: set[Channel] = set()
+        self._own: dict[Channel, None] = {}
+        """Those of one request each, in the order in which they are closed."""
         self._closed = False
 
     @property
@@ -229,12 +230,12 @@ class BookieChannel:
     def _own_channel(self, make_connection: MakeConnection, in_flight: InFlight) -> Channel:
         """Return a channel for one request, which is closed with it."""
         channel = self._channel(make_connection)
-        self._own.add(channel)
+        self._own[channel] = None
         if self._closed:
             channel.close()
 
         def over() -> None:
-            self._own.discard(channel)
+            self._own.pop(channel, None)
             channel.close()
 
         in_flight.forget, in_flight.over = channel.close, over

@@ -30,7 +30,8 @@ class BookieFactory(Factory):
         self._budget = budget or ClientBudget()
         self.sending = SendingTurn()
         """To be entered where many requests are answered at once."""
-        self._protocols: set[BookieProtocol] = set()
+        self._protocols: dict[BookieProtocol, None] = {}
+        """In the order in which they came, in which they are paused and closed."""
         self._paused = False
 
     def startFactory(self) -> None:
@@ -47,13 +48,13 @@ class BookieFactory(Factory):
             return None
 
         def forget(protocol: BookieProtocol) -> None:
-            self._protocols.discard(protocol)
+            self._protocols.pop(protocol, None)
             self._budget.left(host)
 
         connection = self._make_connection()
         protocol = BookieProtocol(connection, self._serve, forget, self._security, self._budget, self.sending)
         protocol.factory = self
-        self._protocols.add(protocol)
+        self._protocols[protocol] = None
         if self._paused:
             protocol.pause()
         return protocol

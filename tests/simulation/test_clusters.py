@@ -63,9 +63,11 @@ def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) 
 
 
 def test_a_seed_is_one_history() -> None:
+    # In the last three many connections end at once.
+    seeds = [*range(3, 8), 50017, 50026, 50043]
     script = (
         "from tests.simulation.world.simulation import Simulation\n"
-        "outcomes = [Simulation(seed).run() for seed in range(3, 10)]\n"
+        f"outcomes = [Simulation(seed).run() for seed in {seeds}]\n"
         "print([(outcome.steps, sorted(outcome.counts.items())) for outcome in outcomes])\n"
     )
     printed = {
