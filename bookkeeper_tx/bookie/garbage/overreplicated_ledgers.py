@@ -47,9 +47,12 @@ class OverReplicatedLedgers:
         if not await self._store.lock_replication(ledger_id, self._bookie_id):
             return ()
         try:
-            return await self._storage.delete_ledgers([ledger_id] if await self._is_elsewhere(ledger_id) else [])
-        finally:
+            deleted = await self._storage.delete_ledgers([ledger_id] if await self._is_elsewhere(ledger_id) else [])
+        except Exception:  # no `finally`: it would run, and wait for the store, when the process ends in the middle
             await self._store.unlock_replication(ledger_id)
+            raise
+        await self._store.unlock_replication(ledger_id)
+        return deleted
 
     async def _is_elsewhere(self, ledger_id: int) -> bool:
         try:
