@@ -95,6 +95,12 @@ class BookieConfig:
     more_journal_directories: tuple[str, ...] = ()
     """The directories of journals 1, 2 and so on, if there are several: the records of a ledger are in the journal of
     its id modulo their count (``journalDirectories``)."""
+    more_ledger_directories: tuple[str, ...] = ()
+    """Further directories of entry logs, if there are several (``ledgerDirectories``)."""
+    index_directories: tuple[str, ...] = ()
+    """Directories of the indexes; empty: those of the entry logs (``indexDirectories``)."""
+    storage_expansion_allowed: bool = False
+    """Whether new, empty ledger and index directories are taken at a start (``allowStorageExpansion``)."""
     port: int = field(default=3181, validator=[ge(0)])
     """TCP port; 0 takes a free one, which is printed and registered."""
     listen: str = "127.0.0.1"
@@ -281,6 +287,7 @@ class BookieConfig:
             raise InvalidConfig(f"port {self.port} is not a TCP port: give one from 0 to 65535")
         if len({self.journal_directory, *self.more_journal_directories}) <= len(self.more_journal_directories):
             raise InvalidConfig("two journals cannot be in one directory: name each of journalDirectories once")
+        self._check_ledger_directories()
         if self.read_only and not self.read_only_mode_enabled:
             raise InvalidConfig("forceReadOnlyBookie needs the read-only mode: leave out readOnlyModeEnabled=false")
         if (self.disk_usage_low_water or 0) > self.disk_usage_threshold:
@@ -290,6 +297,20 @@ class BookieConfig:
             )
 
         self._check_compactions()
+
+    def _check_ledger_directories(self) -> None:
+        for key, named in (
+            ("ledgerDirectories", self.ledger_directories),
+            ("indexDirectories", self.index_directories),
+        ):
+            if len(set(named)) < len(named):
+                raise InvalidConfig(f"one directory is named twice: name each of {key} once")
+        several = len(self.ledger_directories) > 1 or len(self.index_directories) > 1
+        if several and self.ledger_storage_class == "DbLedgerStorage":
+            raise InvalidConfig(
+                "DbLedgerStorage serves one ledger directory and one index directory: with several Java has a storage "
+                "in each, which is not implemented"
+            )
 
     def _check_compactions(self) -> None:
         """Raise InvalidConfig for compactions that could not be told apart, or would come before their collection."""
@@ -313,6 +334,11 @@ class BookieConfig:
     def journal_directories(self) -> tuple[str, ...]:
         """The directories of all journals."""
         return (self.journal_directory, *self.more_journal_directories)
+
+    @property
+    def ledger_directories(self) -> tuple[str, ...]:
+        """The directories of all entry logs."""
+        return (self.ledger_directory, *self.more_ledger_directories)
 
     @property
     def serves_batch_read(self) -> bool:

@@ -21,6 +21,10 @@ FAILED = 1
 """Exit code of a bookie that did not start, or that had to stop."""
 
 
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
 def _port(text: str | None) -> int | None:
     if text is None:
         return None
@@ -45,8 +49,9 @@ class Options(usage.Options):
             None,
             "Where the metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT;HOST:PORT/ledgers.",
         ],
-        ["data", "d", None, "Directory of journal, entry logs and indexes."],
+        ["data", "d", None, "Directory of journal, entry logs and indexes; several for the entry logs: D,E."],
         ["journal-dir", None, None, "Directory of the journal, if it is to be on a disk of its own; several: D,E."],
+        ["index-dir", None, None, "Directory of the indexes, if it is to be another; several: D,E."],
         [
             "port",
             "p",
@@ -72,12 +77,15 @@ class Options(usage.Options):
         values: dict[str, Any] = {}
         if self["config"] is not None:
             values = read_config_file(self["config"], self.warnings.append)
-        journals = self["journal-dir"].split(",") if self["journal-dir"] else [self["data"]]
+        ledgers, indexes = _listed(self["data"]), _listed(self["index-dir"])
+        journals = _listed(self["journal-dir"]) or ledgers[:1]
         given = {
             "metadata_uri": self["metadata"],
-            "journal_directory": journals[0],
-            "more_journal_directories": None if journals == [None] else tuple(journals[1:]),
-            "ledger_directory": self["data"],
+            "journal_directory": next(iter(journals), None),
+            "more_journal_directories": journals[1:] if journals else None,
+            "ledger_directory": next(iter(ledgers), None),
+            "more_ledger_directories": ledgers[1:] if ledgers else None,
+            "index_directories": indexes or None,
             "port": _port(self["port"]),
             "listen": self["listen"],
             "advertise": self["advertise"],
@@ -97,7 +105,8 @@ class Options(usage.Options):
             raise InvalidConfig(f"--wire-compat {values['wire_compat']}: only 4.16 can be imitated")
         for field in ("journal_directory", "ledger_directory"):
             values[field] = os.path.abspath(values[field])
-        values["more_journal_directories"] = tuple(map(os.path.abspath, values.get("more_journal_directories", ())))
+        for field in ("more_journal_directories", "more_ledger_directories", "index_directories"):
+            values[field] = tuple(map(os.path.abspath, values.get(field, ())))
         return BookieConfig(**values)
 
 

@@ -1,6 +1,7 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
 import os
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -62,14 +63,15 @@ class Parts:
 
 
 class Bookie:
-    """The journal and the ledger storage of two directories, and ``dispatch`` to serve them.
+    """The journal and the ledger storage of some directories, and ``dispatch`` to serve them.
 
     ``journal_directory`` and ``ledger_directory`` are the ``current`` ones.  ``on_fatal(error)`` is called when the
     bookie must end at once, without a proper stop; ``measured`` wraps the serving of requests to measure it;
     ``check_directories()`` blocks, and raises DirectoryLost when they are not ours any more; ``read_only`` says that
     their file system is read-only: then what is there is served, and the journal from memory, until the next start;
-    ``more_journals`` are the directories of further journals, each with a worker of one thread; ``clock`` gives the
-    time of day; ``journal_arguments`` go to :class:`Journal`.
+    ``more_journals`` are the directories of further journals, each with a worker of one thread; ``more_ledgers`` are
+    further ledger directories, and ``indexes`` those of the indexes, if they are others; ``choose`` picks one of
+    several directories for a new file; ``clock`` gives the time of day; ``journal_arguments`` go to :class:`Journal`.
     """
 
     def __init__(
@@ -85,6 +87,9 @@ class Bookie:
         check_directories: Callable[[], None] = lambda: None,
         read_only: bool = False,
         more_journals: Sequence[tuple[str, Threads]] = (),
+        more_ledgers: Sequence[str] = (),
+        indexes: Sequence[str] = (),
+        choose: Callable[[Sequence[str]], str] = random.choice,
         clock: Callable[[], float] = time.time,
         **journal_arguments: Any,
     ) -> None:
@@ -94,10 +99,22 @@ class Bookie:
         self._disk = disk
         journals = [(journal_directory, workers.journal), *more_journals]
         self._journal_directories = [directory for directory, _ in journals]
-        self._at_start = JournalsAtStart(disk, self._journal_directories, [ledger_directory])
-        self._ledger_directory = ledger_directory
+        ledgers = [ledger_directory, *more_ledgers]
+        self._at_start = JournalsAtStart(disk, self._journal_directories, ledgers)
         self._worker = workers.flush
-        self._storage = LedgerStorage(disk, ledger_directory, config, workers.flush, workers.read, time_s=clock)
+        self.ledger_disks = LedgerDisks(disk, ledgers, config)
+        index_disks = LedgerDisks(disk, indexes, config) if list(indexes or ledgers) != ledgers else self.ledger_disks
+        self._disks = list(dict.fromkeys((self.ledger_disks, index_disks)))
+        self._storage = LedgerStorage(
+            disk,
+            self.ledger_disks,
+            config,
+            workers.flush,
+            workers.read,
+            time_s=clock,
+            index_disks=index_disks,
+            choose=choose,
+        )
         self.collection = self._storage.collection
         """The part of the storage that the garbage collector needs."""
         self.collection.journal_deleted = self._journal_deleted
@@ -115,15 +132,14 @@ class Bookie:
         self._storage.on_flush_failed_changed = self._failures_changed
         self._journal.on_failing_changed = self._failures_changed
         self._check_directories = check_directories
-        self.ledger_disks = LedgerDisks(disk, [ledger_directory], config)
         self._journal_spaces = [Space(config) for _ in journals]
         self.on_disk_full: Callable[[], None] = lambda: None
-        """Called when a ledger disk has become full."""
+        """Called when a disk of the ledgers or indexes has become full."""
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
         self._kept_status = KeptStatus(
-            disk, [ledger_directory], self.availability, workers.read, clock, config.status_kept and not read_only
+            disk, ledgers, self.availability, workers.read, clock, config.status_kept and not read_only
         )
         self._read_only = read_only
         self._marked: LogMark | None = None
@@ -134,9 +150,9 @@ class Bookie:
     @property
     def parts(self) -> Parts:
         """What metrics are made of."""
-        return Parts(self._journals, self._storage, self._sync_thread, self.dispatch, self.availability, self._disks)
+        return Parts(self._journals, self._storage, self._sync_thread, self.dispatch, self.availability, self._usage)
 
-    def _disks(self) -> dict[str, Space]:
+    def _usage(self) -> dict[str, Space]:
         """Return how full the disks of the ledger directories are, by the directory in the configuration."""
         return {os.path.dirname(current): space for current, space in self.ledger_disks.spaces.items()}
 
@@ -220,7 +236,8 @@ class Bookie:
     def _way_out(self, mark: LogMark) -> str:
         """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
         size, first = self._at_start.bytes_behind(mark), ", ".join(self._at_start.first_needed(mark))
-        room = "mount it for writing" if self._read_only else f"free as many on the disk of {self._ledger_directory}"
+        ledgers = ", ".join(self.ledger_disks.spaces)
+        room = "mount it for writing" if self._read_only else f"free as many on the disk of {ledgers}"
         return (
             f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
             f"Only journal files older than {first} may be moved away"
@@ -229,7 +246,8 @@ class Bookie:
     def _look(self) -> None:
         """Look whether the directories are ours, and how full their disks are."""
         self._check_directories()
-        self.ledger_disks.look()
+        for disks in self._disks:
+            disks.look()
         for space, path in zip(self._journal_spaces, self._journal_directories, strict=True):
             space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
 
@@ -255,11 +273,12 @@ class Bookie:
         return journaled
 
     def _looked(self) -> None:
-        if self.ledger_disks.full and not self._was_full:
+        is_full = any(disks.full for disks in self._disks)
+        if is_full and not self._was_full:
             self.on_disk_full()
-        self._was_full = self.ledger_disks.full
-        self.availability.note(Reason.DISK_FULL, self.ledger_disks.read_only)
-        self.availability.note(Reason.RESERVE_USED, self.ledger_disks.reserve_used)
+        self._was_full = is_full
+        self.availability.note(Reason.DISK_FULL, any(disks.read_only for disks in self._disks))
+        self.availability.note(Reason.RESERVE_USED, any(disks.reserve_used for disks in self._disks))
         was_short, self._journal.short_of_space = self._journal.short_of_space, self._journals_short
         if self._journals_short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")

@@ -11,24 +11,14 @@ from bookkeeper_tx.text.properties_file import Setting, read_properties
 Warn = Callable[[str], None]
 
 
-def _directories(setting: Setting) -> list[str]:
-    return [name.strip() for name in setting.value.split(",") if name.strip()]
-
-
-def _directory(setting: Setting) -> str:
-    names = _directories(setting)
-    if len(names) != 1:
-        raise setting.refuse(
-            f"one directory is supported, {len(names)} are named; entries in the others would be served as missing"
-        )
-    return names[0]
+def _directories(setting: Setting) -> tuple[str, ...]:
+    return tuple(name.strip() for name in setting.value.split(",") if name.strip())
 
 
 _READ: dict[str, Callable[[Setting], Any]] = {
     "text": lambda setting: setting.value,
     "port": lambda setting: setting.integer(0, 65535),
     "boolean": Setting.boolean,
-    "directory": _directory,
     "directories": _directories,
     "count": lambda setting: setting.integer(1),
     "count or none": lambda setting: setting.integer(0),
@@ -65,9 +55,10 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
                 values.setdefault(field, value)
         elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS:
             _check(setting, warn)
-    if journals := values.pop("journal_directory", None):
-        values["journal_directory"], *more = journals
-        values |= {"more_journal_directories": tuple(more)} if more else {}
+    for kind in ("journal", "ledger"):
+        if named := values.pop(f"{kind}_directory", None):
+            values[f"{kind}_directory"], *more = named
+            values |= {f"more_{kind}_directories": tuple(more)} if more else {}
     values |= _storage(settings, warn)
     values |= bookie_security(settings, warn)
     if "metadata_uri" not in values and "zkServers" in settings:
@@ -108,15 +99,7 @@ def _storage(settings: Mapping[str, Setting], warn: Warn) -> dict[str, Any]:
             values[field] = cache.integer(1) * MIB // parts
         elif cache is not None and cache.value:
             warn(f"{cache.where} does nothing without ledgerStorageClass = DbLedgerStorage")
-    _check_index_directories(settings)
     return values
-
-
-def _check_index_directories(settings: Mapping[str, Setting]) -> None:
-    index = settings.get("indexDirectories")
-    ledgers = settings.get("ledgerDirectories")
-    if index is not None and index.value and (ledgers is None or _directory(index) != _directory(ledgers)):
-        raise index.refuse("index files are supported in the ledger directory only: leave the key out")
 
 
 def _zookeeper_uri(settings: Mapping[str, Setting]) -> str:

@@ -7,7 +7,9 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "zkTimeout": ("metadata_timeout_s", "milliseconds"),
     "journalDirectories": ("journal_directory", "directories"),
     "journalDirectory": ("journal_directory", "directories"),
-    "ledgerDirectories": ("ledger_directory", "directory"),
+    "ledgerDirectories": ("ledger_directory", "directories"),
+    "indexDirectories": ("index_directories", "directories"),
+    "allowStorageExpansion": ("storage_expansion_allowed", "boolean"),
     "bookiePort": ("port", "port"),
     "bookieId": ("bookie_id", "text"),
     "advertisedAddress": ("advertise", "text"),
@@ -83,7 +85,6 @@ HANDLED: Final = frozenset(
     [
         "dbStorage_readAheadCacheMaxSizeMb",
         "dbStorage_writeCacheMaxSizeMb",
-        "indexDirectories",
         "ledgerStorageClass",
         "zkLedgersRootPath",
         "zkServers",
@@ -106,7 +107,6 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "fileInfoFormatVersionToWrite": (("1",), "only index header format 1 is written"),
     "entryLogPerLedgerEnabled": (("false",), "one entry log serves all ledgers"),
     "skipReplayJournalInvalidRecord": (("false",), f"an unreadable journal is never skipped: {_STORAGE}"),
-    "allowStorageExpansion": (("false",), "more than one ledger directory is not implemented"),
     "dataIntegrityChecking": (("false",), "it is not implemented, and changes which directories may be served"),
     "dataIntegrityStampMissingCookies": (
         ("false",),

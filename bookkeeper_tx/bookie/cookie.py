@@ -5,7 +5,7 @@ recovering client then closes the ledger too early.  So, like Java's ``LegacyCoo
 start if anything does not fit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -71,20 +71,22 @@ class Cookie:
         )
         return spec.build(self.layout_version, dict(zip(spec.FIELDS, values, strict=True)))
 
-    def verify(self, stored: "Cookie", source: str) -> None:
-        """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie."""
-        indexes = self.index_directories, stored.index_directories
-        if any(indexes):
-            indexes = indexes[0] or self.ledger_directories, indexes[1] or stored.ledger_directories
+    def verify(self, stored: "Cookie", source: str, expands: bool = False) -> None:
+        """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie.
+
+        ``expands``: it may have fewer ledger and index directories.
+        """
         compared = {
             "bookie id (bookieHost)": (self.bookie_id, stored.bookie_id),
             "journal directory (journalDir)": (self.journal_directories, stored.journal_directories),
             "ledger directories (ledgerDirs)": (self.ledger_directories, stored.ledger_directories),
-            "index directories (indexDirs)": indexes,
+            "index directories (indexDirs)": self._index_directories(stored),
             "cluster (instanceId)": (self.instance_id, stored.instance_id),
         }
         differing = [
-            f"{name}: {theirs!r} there, {ours!r} here" for name, (ours, theirs) in compared.items() if ours != theirs
+            f"{name}: {theirs!r} there, {ours!r} here"
+            for name, (ours, theirs) in compared.items()
+            if ours != theirs and not (expands and name.endswith("Dirs)") and _has_all(ours, theirs))
         ]
         if differing:
             raise RefusedToStart(
@@ -92,43 +94,31 @@ class Cookie:
                 "Start it with the settings it had, or give a directory and a name of its own"
             )
 
+    def is_same(self, stored: "Cookie") -> bool:
+        """Tell whether a cookie that was verified names the same directories, in the same order."""
+        ours, theirs = self._index_directories(stored)
+        return self.ledger_directories == stored.ledger_directories and ours == theirs
+
+    def has_directory(self, path: str) -> bool:
+        """Tell whether it names a directory, of whichever kind."""
+        journals = self.journal_directories.split(",")
+        return path in (*journals, *_paths(self.ledger_directories), *_paths(self.index_directories))
+
+    def _index_directories(self, stored: "Cookie") -> tuple[str, str]:
+        """Return the index directories of both, which are by default those of the ledgers."""
+        indexes = self.index_directories, stored.index_directories
+        if any(indexes):
+            return indexes[0] or self.ledger_directories, indexes[1] or stored.ledger_directories
+        return indexes
+
+
+def _has_all(ours: str, theirs: str) -> bool:
+    return set(_paths(ours)) >= set(_paths(theirs))
+
+
+def _paths(listed: str) -> list[str]:
+    return listed.split("\t")[1:]
+
 
 def _listed(directories: Sequence[str]) -> str:
     return "\t".join((str(len(directories)), *directories)) if directories else ""
-
-
-@frozen
-class CookiePlan:
-    """The cookies to write before the bookie may serve: the files first, then the one in the store."""
-
-    data: bytes
-    files: tuple[str, ...] = ()
-    to_store: bool = False
-
-
-def plan_cookie(expected: Cookie, stored: bytes | None, files: Mapping[str, bytes | None], empty: bool) -> CookiePlan:
-    """Compare ``expected`` with the cookies found; return the missing ones: at the first start all of them.
-
-    ``stored`` is the metadata store's cookie; ``files`` maps each cookie's path to its content or None; ``empty`` says
-    that the directories hold only cookies.  Raises RefusedToStart.
-    """
-    found = {path: data for path, data in files.items() if data is not None}
-    missing = tuple(path for path in files if path not in found)
-    for source, data in [*found.items(), *([("the metadata store", stored)] if stored is not None else [])]:
-        expected.verify(Cookie.decode(data, source), source)
-    if stored is not None and missing:
-        raise RefusedToStart(
-            f"the metadata store knows bookie {expected.bookie_id}, but there is no cookie {missing[0]}: the directory "
-            "is empty or not this bookie's.  Bring back its data; or, if it is lost, let the cluster recover it from "
-            "other bookies and delete the cookie in the metadata store"
-        )
-    if stored is None and not empty:
-        raise RefusedToStart(
-            f"the directories hold data, but the metadata store does not know bookie {expected.bookie_id}: "
-            "check that the metadata URI is that of their cluster"
-        )
-    if stored is not None:
-        return CookiePlan(stored)
-    # No cookie anywhere, or a first start that did not get to its end: the same bytes go everywhere.
-    data = next(iter(found.values()), None) or expected.encode()
-    return CookiePlan(data, missing, True)

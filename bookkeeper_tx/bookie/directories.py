@@ -1,7 +1,7 @@
 """The data directories of a bookie: the layout, which is Java's, the refusals, and the lock against a second bookie.
 
-``<journal directory>/current`` holds journal files, ``<ledger directory>/current`` entry logs, index files and the
-marks; both may be one directory.
+``<journal directory>/current`` holds journal files, ``<ledger directory>/current`` entry logs and the marks, ``<index
+directory>/current`` indexes; one directory may be of all kinds.
 """
 
 import contextlib
@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie_plan import CookiePlan, plan_cookie
 from bookkeeper_tx.bookie.disk import Directory, Disk, File
 from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
@@ -72,7 +73,11 @@ def unused(disk: Disk, directories: Iterable[str], writing: bool = False) -> Ite
 
 
 class Directories:
-    """The directories of one bookie; ``more_journals`` are those of the journals behind the first.  Calls block."""
+    """The directories of one bookie.  Calls block.
+
+    ``more_journals`` and ``more_ledgers`` are those behind the first of their kind; ``indexes`` is empty if the indexes
+    are in the ledger directories; ``expands`` says whether new, empty ones of ledgers and indexes are taken.
+    """
 
     def __init__(
         self,
@@ -81,10 +86,15 @@ class Directories:
         ledger: str,
         ledger_storage_class: str = "SortedLedgerStorage",
         more_journals: Sequence[str] = (),
+        more_ledgers: Sequence[str] = (),
+        indexes: Sequence[str] = (),
+        expands: bool = False,
     ) -> None:
         self._disk = disk
         self._ledger_storage_class = ledger_storage_class
-        self._configured = list(dict.fromkeys((journal, *more_journals, ledger)))
+        self._expands = expands
+        ledgers = (ledger, *more_ledgers)
+        self._configured = list(dict.fromkeys((journal, *more_journals, *ledgers, *indexes)))
         self._journal_count = 1 + len(more_journals)
         self._locks: list[File] = []
         self._opened: dict[str, Directory] = {}
@@ -94,8 +104,10 @@ class Directories:
         """The directory of the journal files, of the first journal if there are several."""
         self.more_journals = [os.path.join(directory, CURRENT) for directory in more_journals]
         """The directories of the others."""
-        self.ledger = os.path.join(ledger, CURRENT)
-        """The directory of entry logs, index files and the marks."""
+        self.ledgers = [os.path.join(directory, CURRENT) for directory in ledgers]
+        """The directories of entry logs and the marks."""
+        self.indexes = [os.path.join(directory, CURRENT) for directory in indexes or ledgers]
+        """The directories of the indexes."""
         self.read_only = False
         """Whether one of them was on a read-only file system when it was opened."""
 
@@ -130,12 +142,24 @@ class Directories:
     def plan_cookie(self, expected: Cookie, stored: bytes | None) -> CookiePlan:
         """Compare the cookies here and in the store with ``expected``; return those to write; raises RefusedToStart."""
         files: dict[str, bytes | None] = {}
+        filled: set[str] = set()
         for current in self._currents:
             path = os.path.join(current, COOKIE_NAME)
             files[path] = None
             with contextlib.suppress(FileNotFoundError):
                 files[path] = self._disk.read(path)
-        return plan_cookie(expected, stored, files, empty=self._empty)
+            if any(not name.startswith(COOKIE_NAME) for name in self._disk.list_directory(current)):
+                filled.add(path)
+        return plan_cookie(expected, stored, files, filled, self._expands)
+
+    @property
+    def former_id(self) -> str | None:
+        """The bookie id in the first cookie that is here, None if there is none; raises RefusedToStart."""
+        for current in self._currents:
+            path = os.path.join(current, COOKIE_NAME)
+            if self._disk.exists(path):
+                return Cookie.decode(self._disk.read(path), path).bookie_id
+        return None
 
     def write_cookies(self, plan: CookiePlan) -> None:
         """Write the plan's files, durably; the caller writes to the store afterwards."""
@@ -163,11 +187,6 @@ class Directories:
     @property
     def _currents(self) -> list[str]:
         return [os.path.join(directory, CURRENT) for directory in self._configured]
-
-    @property
-    def _empty(self) -> bool:
-        names = {name for current in self._currents for name in self._disk.list_directory(current)}
-        return not {name for name in names if not name.startswith(COOKIE_NAME)}
 
     def _lock(self, directory: str) -> None:
         path = os.path.join(directory, LOCK_NAME)
@@ -221,6 +240,11 @@ class Directories:
         """Raise RefusedToStart if another class of storage has written the indexes here."""
         databases = [name for name in (LEDGERS, LOCATIONS) if name in names]
         if self._ledger_storage_class == "DbLedgerStorage":
+            if databases and current not in self.indexes:
+                raise RefusedToStart(
+                    f"{os.path.join(current, databases[0])} was written by a bookie that has its indexes there, such "
+                    "as Java's before 4.16, which ignores indexDirectories: leave out that key"
+                )
             file = None if databases else self._index_file_below(current)
             if file is not None:
                 raise RefusedToStart(

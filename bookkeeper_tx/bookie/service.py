@@ -3,7 +3,6 @@
 Each step of the start notes what undoes it; a stop, at whatever step, undoes what was done, last step first.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -34,7 +33,6 @@ from bookkeeper_tx.threads.worker import Worker
 from bookkeeper_tx.transport.bookie_factory import BookieFactory
 from bookkeeper_tx.transport.bookie_security import Security
 from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
-from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
 
 if TYPE_CHECKING:
     from bookkeeper_tx.bookie.http.service import HttpServer
@@ -162,10 +160,13 @@ class BookieService(Service):
             config.ledger_directory,
             config.ledger_storage_class,
             more_journals=config.more_journal_directories,
+            more_ledgers=config.more_ledger_directories,
+            indexes=config.index_directories,
+            expands=config.storage_expansion_allowed,
         )
         directories.open()
         self._undo.append(directories.close)
-        address = self._bind(config, self._former_id(directories))
+        address = self._bind(config, directories.former_id)
         self._undo.append(address.listening.close)
         check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
         instance_id = await self._identify(address, directories)
@@ -206,10 +207,6 @@ class BookieService(Service):
             tls = ServerTls(config.tls, self._reactor)
         return Security(config.auth, tls, self._reactor, config.handshake_timeout_s)
 
-    def _former_id(self, directories: Directories) -> str | None:
-        path = os.path.join(directories.ledger, COOKIE_NAME)
-        return Cookie.decode(self._disk.read(path), path).bookie_id if self._disk.exists(path) else None
-
     async def _identify(self, address: Address, directories: Directories) -> str | None:
         """Connect to the cluster, made if there is none, and make sure that these are our directories there.
 
@@ -231,13 +228,13 @@ class BookieService(Service):
         """
         instance_id = await self._store.instance_id()
         config = self._config
-        journals = ",".join(config.journal_directories)
-        expected = Cookie.of(address.bookie_id, journals, config.ledger_directory, instance_id)
+        kinds = config.journal_directories, config.ledger_directories, config.index_directories
+        expected = Cookie.of_directories(address.bookie_id, *kinds, instance_id)
         stored = await self._store.read_cookie(address.bookie_id)
         plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
         await run(directories.write_cookies, plan)
         if plan.to_store:
-            await self._store.write_cookie(address.bookie_id, plan.data, None)
+            await self._store.write_cookie(address.bookie_id, plan.data, None if stored is None else stored[1])
         return instance_id
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
@@ -252,7 +249,7 @@ class BookieService(Service):
             Bookie,
             self._disk,
             directories.journal,
-            directories.ledger,
+            directories.ledgers[0],
             config,
             self._reactor,
             workers,
@@ -263,6 +260,8 @@ class BookieService(Service):
                 (directory, self._worker(f"journal-{index}"))
                 for index, directory in enumerate(directories.more_journals, 1)
             ],
+            more_ledgers=directories.ledgers[1:],
+            indexes=directories.indexes,
             clock=self._clock,
             **self._journal_arguments,
         )
@@ -309,7 +308,8 @@ class BookieService(Service):
                 address=address,
                 disk=self._disk,
                 journal_directories=[directories.journal, *directories.more_journals],
-                ledger_directories=[directories.ledger],
+                ledger_directories=directories.ledgers,
+                index_directories=directories.indexes,
                 store=self._store,
                 availability=bookie.availability,
                 threads=threads,

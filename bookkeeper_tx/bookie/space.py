@@ -4,6 +4,7 @@ A full disk keeps a reserve, for what makes room or ends recoveries: adds of hig
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from twisted.logger import Logger
 
@@ -38,7 +39,7 @@ class Space:
 
 
 class LedgerDisks:
-    """The disks of ``directories``, those of the ledgers, as they were at the last :meth:`look`.
+    """The disks of ``directories``, those of the ledgers or of the indexes, as they were at the last :meth:`look`.
 
     Until then they count as empty.
     """
@@ -92,6 +93,19 @@ class LedgerDisks:
 
     def _with_more_than(self, free_bytes_min: int) -> list[str]:
         return [directory for directory, space in self.spaces.items() if space.free_bytes > free_bytes_min]
+
+
+def space_of(disk: Disk, directories: Sequence[str]) -> tuple[int, int]:
+    """Return the bytes of the disks of ``directories``, each of which counts once, and those that may be written.
+
+    Blocks; raises OSError.
+    """
+    by_device: dict[int, str] = {}
+    for directory in directories:
+        with closing(disk.open_directory(directory)) as opened:
+            by_device.setdefault(opened.identity[0], directory)
+    disks = by_device.values()
+    return sum(map(disk.total_bytes, disks)), sum(map(disk.free_bytes, disks))
 
 
 def _tell(directory: str, space: Space) -> None:

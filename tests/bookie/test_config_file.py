@@ -107,6 +107,7 @@ def test_java_keys_become_fields(read: Any) -> None:
         "entry_log_free_bytes_min": 11,
         "index_file_free_bytes_min": 12,
         "high_priority_free_bytes_min": 13,
+        "index_directories": ("/data/ledgers",),
     }
     assert BookieConfig(**values).port == 3182
 
@@ -127,6 +128,32 @@ def test_several_journal_directories(read: Any) -> None:
         BookieConfig(**values)
 
 
+def test_several_ledger_and_index_directories(read: Any) -> None:
+    lines = "journalDirectories=/j\nledgerDirectories=/a, /b,/c\nmetadataServiceUri=zk://h/l\n"
+    values, warnings = read(f"{lines}indexDirectories=/x,/y\nallowStorageExpansion=true")
+    assert warnings == []
+    config = BookieConfig(**values)
+    assert (config.ledger_directories, config.index_directories) == (("/a", "/b", "/c"), ("/x", "/y"))
+    assert config.storage_expansion_allowed
+    assert BookieConfig(**read(lines)[0]).index_directories == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ledgerDirectories=/a,/b,/a", "ledgerDirectories"),
+        ("indexDirectories=/a,/a", "indexDirectories"),
+        ("ledgerDirectories=/a,/b\nledgerStorageClass=DbLedgerStorage", "DbLedgerStorage serves one ledger directory"),
+        ("indexDirectories=/a,/b\nledgerStorageClass=DbLedgerStorage", "one index directory"),
+    ],
+)
+def test_directories_that_cannot_be_served_together(read: Any, line: str, why: str) -> None:
+    rest = "" if "ledgerDirectories" in line else "ledgerDirectories=/l\n"
+    values, _ = read(f"journalDirectories=/j\nmetadataServiceUri=zk://h/l\n{rest}{line}")
+    with pytest.raises(InvalidConfig, match=why):
+        BookieConfig(**values)
+
+
 def test_zookeeper_servers_make_a_uri(read: Any) -> None:
     assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
     assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"
@@ -141,15 +168,12 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "entryLogPerLedgerEnabled=true",
         "skipReplayJournalInvalidRecord=true",
         "ledgerStorageClass=com.example.OwnLedgerStorage",
-        "ledgerDirectories=/a,/b",
-        "indexDirectories=/c",
         "logSizeLimit=1073741825",
         "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory",
         "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
         "zkEnableSecurity=true",
         "useHostNameAsBookieID=true",
         "ledgerManagerType=flat",
-        "allowStorageExpansion=true",
         "httpServerTlsEnable=true",
     ],
 )

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan, plan_cookie
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie_plan import CookiePlan, plan_cookie
 from bookkeeper_tx.errors import RefusedToStart
 
 OURS = Cookie.of("host:3181", "/j", "/l", "an-instance")
@@ -11,7 +12,7 @@ FILES = ("/j/current/VERSION", "/l/current/VERSION")
 
 
 def plan(stored: bytes | None, *files: bytes | None, empty: bool = False) -> CookiePlan:
-    return plan_cookie(OURS, stored, dict(zip(FILES, files, strict=True)), empty)
+    return plan_cookie(OURS, stored, dict(zip(FILES, files, strict=True)), () if empty else FILES)
 
 
 def refusal(stored: bytes | None, *files: bytes | None, empty: bool = False) -> str:

@@ -32,14 +32,14 @@ def put(path: Path, *names: str) -> None:
 def test_missing_directories_are_made(tmp_path: Path) -> None:
     directories = opened(tmp_path / "a" / "journal", tmp_path / "ledgers")
     assert directories.journal == str(tmp_path / "a" / "journal" / "current")
-    assert directories.ledger == str(tmp_path / "ledgers" / "current")
+    assert directories.ledgers[0] == str(tmp_path / "ledgers" / "current")
     assert os.path.isdir(directories.journal)
-    assert os.path.isdir(directories.ledger)
+    assert os.path.isdir(directories.ledgers[0])
 
 
 def test_one_directory_for_both(tmp_path: Path) -> None:
     directories = opened(tmp_path)
-    assert directories.journal == directories.ledger == str(tmp_path / "current")
+    assert directories.journal == directories.ledgers[0] == str(tmp_path / "current")
 
 
 def test_a_second_bookie_is_refused_until_the_first_has_stopped(tmp_path: Path) -> None:

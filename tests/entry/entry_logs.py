@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from bookkeeper_tx.bookie.storage.entry_log import header, ledgers_map
+from bookkeeper_tx.bookie.storage.entry_log_format import header, ledgers_map
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_log_scan import BLOCK_SIZE, FILLER
 from bookkeeper_tx.model import DigestType, LedgerId

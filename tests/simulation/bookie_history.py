@@ -71,6 +71,8 @@ class BookieHistory:
     deletes_ledgers = True
     settings: Mapping[str, Any] = {}
     """Fields of the configuration that are not those of ``CONFIG``."""
+    more_directories: Mapping[str, Any] = {}
+    """Further ledger directories, and those of the indexes, as arguments of :class:`Bookie`."""
     failures: tuple[Any, ...] = ()
     """The statuses that are allowed when the disk fails."""
 
@@ -130,6 +132,7 @@ class BookieHistory:
             clock=lambda: self.clock_s,
             salt=self.random.randbytes,
             more_journals=self.more_journals(),
+            **self.more_directories,
         )
         starting = Deferred.fromCoroutine(self.bookie.start())
         failures: list[Any] = []

@@ -105,7 +105,7 @@ class Compaction:
 
     async def _compact(self, metadata: EntryLogMetadata, done: Compacted) -> None:
         name, moved_bytes = metadata.name, 0
-        file = self._disk.open(os.path.join(self._storage.directory, name.file_name))
+        file = self._disk.open(os.path.join(self._storage.directory_of(name), name.file_name))
         pieces = LogPieces(file, metadata, self._storage.has_ledger, self._entries_max, self._bytes_max)
         try:
             while piece := await self._worker.run(pieces.next):

@@ -83,7 +83,7 @@ class CountedLogs:
 
     def _look(self, known: EntryLogMetadata | None, name: LogName) -> tuple[EntryLogMetadata, list[int]]:
         """Return the metadata, and the ledgers in it of which only the metadata store knows whether they are gone."""
-        metadata = known or count(self._disk, self._storage.directory, name)
+        metadata = known or count(self._disk, self._storage.directory_of(name), name)
         return metadata, self._forget_gone(metadata, metadata.ledger_ids())
 
     def _forget_gone(self, metadata: EntryLogMetadata, ledger_ids: Iterable[int]) -> list[int]:

@@ -11,15 +11,14 @@ from bookkeeper_tx.bookie.storage.entry_mover import Moved
 
 
 class Collected(Protocol):
-    """One directory of entry logs, and the index of their entries.
+    """Entry logs, in whichever directory each is, and the index of their entries.
 
     Deferreds fail with OSError, or StorageFailed; then nothing is lost, and the call can be made again.  Between two
     calls a flush may come, whatever the collector has in hand.
     """
 
-    @property
-    def directory(self) -> str:
-        """Where the entry logs are."""
+    def directory_of(self, name: LogName) -> str:
+        """Return where an entry log is; may be called from any thread."""
 
     @property
     def ledger_count(self) -> int:

@@ -44,7 +44,9 @@ class Administered:
     journal_directories: Sequence[str]
     """The ``current`` ones, as are the others."""
     ledger_directories: Sequence[str]
-    """Those of entry logs, index files and marks."""
+    """Those of entry logs and marks."""
+    index_directories: Sequence[str]
+    """Those of the indexes, often the same."""
     store: MetadataStore
     availability: Availability
     threads: Threads

@@ -22,10 +22,15 @@ async def list_disk_file(call: Call, bookie: Administered) -> Answer:
     kinds = [wanted] if wanted in _ENDINGS else list(_ENDINGS)
     found = {}
     for kind in kinds:
-        directories = bookie.journal_directories if kind == "journal" else bookie.ledger_directories
-        names = await bookie.threads.run(_listed, bookie.disk, directories, _ENDINGS[kind])
+        names = await bookie.threads.run(_listed, bookie.disk, _directories(bookie, kind), _ENDINGS[kind])
         found[f"{kind} files"] = "".join(f"{name}\t" for name in names)
     return await bookie.large_json(found)
+
+
+def _directories(bookie: Administered, kind: str) -> Sequence[str]:
+    if kind == "journal":
+        return bookie.journal_directories
+    return bookie.index_directories if kind == "index" else bookie.ledger_directories
 
 
 def _listed(disk: Disk, directories: Sequence[str], endings: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """``/api/v1/config/server_config``: the settings of the bookie, by Java's keys."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from bookkeeper_tx.bookie.config_keys import MAPPED
 from bookkeeper_tx.bookie.http.administered import Administered
@@ -9,6 +10,14 @@ from bookkeeper_tx.bookie.http.call import Call
 from bookkeeper_tx.config import MIB, BookieConfig
 
 _BODY = "Request body not found. should contains k-v pairs"
+
+
+_DIRECTORIES: Final[dict[str, Callable[[BookieConfig], Sequence[str]]]] = {
+    "journal_directory": lambda config: config.journal_directories,
+    "ledger_directory": lambda config: config.ledger_directories,
+    "index_directories": lambda config: config.index_directories,
+}
+"""Field → all directories of that kind."""
 
 
 async def server_config(call: Call, bookie: Administered) -> Answer:
@@ -33,7 +42,7 @@ def settings_of(config: BookieConfig) -> dict[str, str]:
     fields = set()
     for key, (field, form) in MAPPED.items():
         value = getattr(config, field)
-        if field in fields or value is None:
+        if field in fields or value in (None, ()):
             continue
         fields.add(field)
         if form.startswith("milliseconds"):
@@ -41,7 +50,7 @@ def settings_of(config: BookieConfig) -> dict[str, str]:
         elif form == "seconds or none":
             value = round(value)
         elif form == "directories":
-            value = ",".join(config.journal_directories)
+            value = ",".join(_DIRECTORIES[field](config))
         elif form == "mebibytes":
             value //= MIB
         found[key] = _text(value)

@@ -6,7 +6,7 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.entry_log import log_name
+from bookkeeper_tx.bookie.storage.entry_log_format import log_name
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.entry.entry_log_scan import Header, parse_header
 from bookkeeper_tx.errors import StorageFailed

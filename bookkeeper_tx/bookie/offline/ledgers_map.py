@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.offline.log_records import records_of
 from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record
-from bookkeeper_tx.bookie.storage.entry_log import (
+from bookkeeper_tx.bookie.storage.entry_log_format import (
     LEDGERS_MAP_HEAD,
     LEDGERS_MAP_ROW,
     SCOPED_LEDGERS_MAP_HEAD,

@@ -8,7 +8,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
 from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.storage.entry_location import split_location
-from bookkeeper_tx.bookie.storage.entry_log import log_name
+from bookkeeper_tx.bookie.storage.entry_log_format import log_name
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page
 from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.entry.entry_log_scan import RECORD_SIZE_MAX

@@ -1,5 +1,6 @@
 """The disk space of the bookie (docs/protocol/bookie-info.md)."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from twisted.logger import Logger
@@ -7,6 +8,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.space import space_of
 from bookkeeper_tx.protocol.bookie.v3_bookie_info import BookieInfoRequest
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.wire import status as statuses
@@ -20,11 +22,11 @@ WAITING_MAX: Final = 64
 
 
 class BookieInfo:
-    """Serves the size of the file system that holds the ledgers."""
+    """Serves the size of the file systems that hold the ledgers."""
 
-    def __init__(self, disk: Disk, ledger_directory: str, worker: Threads) -> None:
+    def __init__(self, disk: Disk, ledger_directories: Sequence[str], worker: Threads) -> None:
         self._disk = disk
-        self._directory = ledger_directory
+        self._directories = ledger_directories
         self._worker = worker
         self._waiting = 0
 
@@ -33,16 +35,13 @@ class BookieInfo:
             _reply(request, connection, statuses.ETOOMANYREQUESTS)
             return
         self._waiting += 1
-        space = self._worker.run(self._space)
+        space = self._worker.run(space_of, self._disk, self._directories)
         space.addCallbacks(lambda found: (statuses.EOK, *found), self._failed)
         space.addCallback(self._found, request, connection)
         space.addErrback(lambda failure: log.failure("the space of the disks could not be found out", failure))
 
-    def _space(self) -> tuple[int, int]:
-        return self._disk.total_bytes(self._directory), self._disk.free_bytes(self._directory)
-
     def _failed(self, failure: Failure) -> tuple[Status, int, int]:
-        log.error("cannot tell the space of {directory}: {error}", directory=self._directory, error=failure.value)
+        log.error("cannot tell the space of {directories}: {error}", directories=self._directories, error=failure.value)
         return statuses.EIO, 0, 0
 
     def _found(self, answer: tuple[Status, int, int], request: BookieInfoRequest, connection: Connection) -> None:

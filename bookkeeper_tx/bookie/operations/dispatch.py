@@ -128,7 +128,7 @@ class Dispatch:
             v3.WriteLacRequest: write_lac,
             v3.ReadLacRequest: measured("READ_LAC", cold.before(ReadLac(storage, runs).serve)),
             v3.BookieInfoRequest: measured(
-                "GET_BOOKIE_INFO", BookieInfo(disk, config.ledger_directory, read_worker).serve
+                "GET_BOOKIE_INFO", BookieInfo(disk, config.ledger_directories, read_worker).serve
             ),
             v3.ForceLedgerRequest: measured("FORCE_LEDGER", force.serve),
             v3.ListEntriesRequest: measured(

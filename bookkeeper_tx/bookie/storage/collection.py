@@ -5,14 +5,12 @@ failed, because the disk is full, ledgers and logs are deleted all the same: but
 entries, as its retry will write their locations.
 """
 
-import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
@@ -23,6 +21,7 @@ from bookkeeper_tx.bookie.storage.flush import StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
@@ -40,12 +39,11 @@ class FlushIncomplete(StorageFailed):
 
 
 class StorageCollection:
-    """Collects in one directory.  Its methods are those of :class:`bookkeeper_tx.bookie.garbage.storage.Collected`."""
+    """Collects in ``directories``, as :class:`bookkeeper_tx.bookie.garbage.storage.Collected` says."""
 
     def __init__(
         self,
-        disk: Disk,
-        directory: str,
+        directories: LedgerDirectories,
         worker: Threads,
         flushes: Flushes,
         flusher: StorageFlush,
@@ -60,8 +58,7 @@ class StorageCollection:
         runs: ReadCache,
         pieces: CheckedPieces,
     ) -> None:
-        self.directory = directory
-        self._disk = disk
+        self._directories = directories
         self._worker = worker
         self._flushes = flushes
         self._flusher = flusher
@@ -82,6 +79,9 @@ class StorageCollection:
         """Those of them whose indexes could not be removed yet."""
         self.journal_deleted: Callable[[Sequence[int]], Deferred[None]] = lambda _: succeed(None)
         """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back."""
+
+    def directory_of(self, name: LogName) -> str:
+        return self._directories.directory_of(name.file_name)
 
     @property
     def ledger_count(self) -> int:
@@ -179,7 +179,7 @@ class StorageCollection:
             self._deleted.expire()
         except OSError as error:
             log.warn("a log goes on, or a list of deleted ledgers stays: {error}", error=error)
-        return set(self._disk.list_directory(self.directory)) - self._logs.written_names
+        return set(self._directories.list_files()) - self._logs.written_names
 
     async def _move(self, found: Sequence[PlacedRun]) -> Moved:
         if self._unflushed.snapshot is not None:
@@ -198,8 +198,4 @@ class StorageCollection:
         if name.file_name in self._logs.written_names or name.log_id in self._flusher.unindexed_log_ids:
             raise StorageFailed(f"entry log {name.file_name} is being written")
         self._reader.forget(name.file_name)
-        await self._worker.run(self._remove, os.path.join(self.directory, name.file_name))
-
-    def _remove(self, path: str) -> None:
-        self._disk.remove(path)
-        self._disk.sync_directory(self.directory)
+        await self._worker.run(self._directories.remove, name.file_name)

@@ -17,6 +17,7 @@ from attrs import evolve
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange
@@ -103,8 +104,9 @@ class Conversion:
             raise RefusedToStart(f"{self._directory} is one of {self._to} already")
 
     def _copy_all(self) -> None:
-        source, _ = indexes_of(self._disk, self._directory, evolve(self._config, ledger_storage_class=OTHER[self._to]))
-        target, writer = indexes_of(self._disk, self._directory, evolve(self._config, ledger_storage_class=self._to))
+        disks = LedgerDisks(self._disk, [self._directory], self._config)
+        source, _ = indexes_of(self._disk, disks, evolve(self._config, ledger_storage_class=OTHER[self._to]))
+        target, writer = indexes_of(self._disk, disks, evolve(self._config, ledger_storage_class=self._to))
         try:
             source.open()
             target.open()

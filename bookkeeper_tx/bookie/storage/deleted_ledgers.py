@@ -24,11 +24,15 @@ SECONDS_PER_DAY: Final = 86_400
 
 
 class DeletedLedgers:
-    """The ledgers in the file of one directory.  ``time_s`` gives the time of day in seconds since 1970."""
+    """The ledgers in the file, which is in one of ``directories``: in the first one, unless another has it.
 
-    def __init__(self, disk: Disk, directory: str, time_s: Callable[[], float]) -> None:
+    ``time_s`` gives the time of day in seconds since 1970.
+    """
+
+    def __init__(self, disk: Disk, directories: Sequence[str], time_s: Callable[[], float]) -> None:
         self._disk = disk
-        self._path = os.path.join(directory, FILE_NAME)
+        self._paths = [os.path.join(directory, FILE_NAME) for directory in directories]
+        self._path = self._paths[0]
         self._time_s = time_s
         self._days: dict[int, LedgerIds] = {}
         self._end = 0
@@ -40,6 +44,8 @@ class DeletedLedgers:
         A line that a crash has torn ends it: its ledgers were not deleted.
         """
         self._days, self._end = {}, 0
+        # New directories may have been put before the others.
+        self._path = next(filter(self._disk.exists, self._paths), self._paths[0])
         data = b""
         with contextlib.suppress(FileNotFoundError):
             data = self._disk.read(self._path)

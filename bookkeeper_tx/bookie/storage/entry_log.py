@@ -1,10 +1,8 @@
 """Writing entry logs (docs/formats/entry-log.md): runs are written uncut, and full logs get their ledgers map."""
 
 import contextlib
-import errno
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -12,17 +10,11 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.entry_location import location
-from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
-from protocol_specs import codecs
+from bookkeeper_tx.bookie.storage.entry_log_format import following, header, ledgers_map, log_id_of, log_name
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
+from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.disk import entry_log as spec
-from protocol_specs.entry import v2
-from protocol_specs.ledger_id import SCOPED_MIN, split
-
-HEADER = codecs.derive("entry log header", spec.HEADER)
-LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.LEDGERS_MAP_HEAD)
-LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.LEDGERS_MAP_ROW)
-SCOPED_LEDGERS_MAP_HEAD = codecs.derive("ledgers map", spec.SCOPED_LEDGERS_MAP_HEAD)
-SCOPED_LEDGERS_MAP_ROW = codecs.derive("ledgers map row", spec.SCOPED_LEDGERS_MAP_ROW)
+from protocol_specs.ledger_id import SCOPED_MIN
 
 WRITE_SIZE = 512 * 1024
 """Bytes of runs collected for one write: enough to make few writes, and few enough to be copied in the CPU's cache."""
@@ -44,41 +36,12 @@ class PlacedRun:
     base: int
 
 
-def log_name(log_id: int, scoped: bool = False) -> str:
-    """Return the file name of an entry log; ``scoped``: of one with entries of ledgers outside scope 0."""
-    return f"{log_id:x}{spec.SCOPED_LOG_SUFFIX if scoped else spec.LOG_SUFFIX}"
-
-
-def header(map_offset: int = 0, map_count: int = 0, scoped: bool = False) -> bytes:
-    """Return the header of a log whose map of ``map_count`` ledgers is at ``map_offset``."""
-    version = spec.SCOPED_VERSION if scoped else spec.VERSION
-    return HEADER.pack_fixed(spec.MAGIC, version, map_offset, map_count).ljust(spec.HEADER_SIZE, b"\0")
-
-
-def ledgers_map(sizes: Mapping[int, int], scoped: bool = False) -> bytes:
-    """Return the map of a log that holds these bytes of these ledgers."""
-    owner: tuple[int, ...] = (spec.LEDGERS_MAP_LEDGER_ID,)
-    head, row_size = LEDGERS_MAP_HEAD, LEDGERS_MAP_ROW.size
-    if scoped:
-        owner = (v2.flags_of(v2.NO_DIGEST), spec.SCOPED_LEDGERS_MAP_SCOPE_ID, spec.LEDGERS_MAP_LEDGER_ID)
-        head, row_size = SCOPED_LEDGERS_MAP_HEAD, SCOPED_LEDGERS_MAP_ROW.size
-    rows = iter(sizes.items())
-    batches: list[bytes] = []
-    while batch := list(islice(rows, spec.LEDGERS_MAP_BATCH_COUNT_MAX)):
-        size = head.size - RECORD_LENGTH_SIZE + len(batch) * row_size
-        batches.append(head.pack_fixed(size, *owner, spec.LEDGERS_MAP_ENTRY_ID, len(batch)))
-        if scoped:
-            batches += (SCOPED_LEDGERS_MAP_ROW.pack_fixed(*split(ledger_id), size) for ledger_id, size in batch)
-        else:
-            batches += (LEDGERS_MAP_ROW.pack_fixed(*row) for row in batch)
-    return b"".join(batches)
-
-
 class _Log:
     """One log that is being written."""
 
-    def __init__(self, file: File, log_id: int, scoped: bool) -> None:
+    def __init__(self, file: File, directory: str, log_id: int, scoped: bool) -> None:
         self.file = file
+        self.directory = directory
         self.log_id = log_id
         self.scoped = scoped
         """Whether its entries are of ledgers outside scope 0; a log has only such entries, or none."""
@@ -89,6 +52,11 @@ class _Log:
         self._unwritten: list[bytes | memoryview] = []
         self.end = 0
         """Bytes in the file once all data is written."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return log_name(self.log_id, self.scoped)
 
     def append(self, data: bytes | memoryview) -> None:
         """Append ``data``; it is written when enough has come together, or by :meth:`write`."""
@@ -122,35 +90,48 @@ class _Log:
 
 
 class EntryLogWriter:
-    """Writes the entry logs of one directory: one for ledgers of scope 0 and one for the others at a time.
+    """Writes entry logs: one for ledgers of scope 0 and one for the others at a time, in ``directories``.
 
     Calls block, and come from one thread at a time.
     """
 
-    def __init__(self, disk: Disk, directory: str, size_max: int) -> None:
+    def __init__(self, disk: Disk, directories: LedgerDirectories, size_max: int) -> None:
         self._disk = disk
-        self._directory = directory
+        self._directories = directories
         self._size_max = size_max
         self._logs: dict[bool, _Log] = {}
         """The logs that are being written, by ``scoped``."""
         self._full: list[_Log] = []
         self._created: list[_Log] = []
         self._next_id = 0
+        self._last_directory: str | None = None
+        """That of the newest log."""
+        self._needed_bytes = 0
+        """What the caller is going to write, more or less."""
         self.first_log_id = 0
         """The first log id of this process; locations in its own logs are certain."""
 
     def start(self) -> None:
-        """Find out which log ids are taken.  A log of an earlier process is never appended to."""
-        taken = [_log_id(name) for name in self._disk.list_directory(self._directory)]
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            taken.append(int(self._disk.read(os.path.join(self._directory, spec.LAST_ID_NAME)), 16))
+        """Find out which log ids are taken.  A log of an earlier process is never appended to.
+
+        Raises OSError, RefusedToStart.
+        """
+        taken = [log_id_of(name) for name in self._directories.find()]
+        for directory in self._directories.paths:
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                taken.append(int(self._disk.read(os.path.join(directory, spec.LAST_ID_NAME)), 16))
         self._next_id = self.first_log_id = max(taken, default=-1) + 1
 
     def check_room(self, size_bytes: int) -> None:
-        """Raise OSError if the disk has no room for so much: the attempt would take what the journal needs."""
-        if size_bytes > self._disk.free_bytes(self._directory):
-            what = f"{os.strerror(errno.ENOSPC)} for {size_bytes} bytes of entries"
-            raise OSError(errno.ENOSPC, what, self._directory)
+        """Raise OSError if no disk has room for so much: the attempt would take what the journal needs.
+
+        A log whose disk is full ends if another disk is not, so that the bytes go there.
+        """
+        self._directories.check_room(size_bytes)
+        self._needed_bytes = size_bytes
+        for current in list(self._logs.values()):
+            if self._directories.is_to_leave(current.directory, size_bytes):
+                self._leave(current)
 
     def write(self, ledgers: Iterable[tuple[int, Sequence[EntryRun]]]) -> list[tuple[int, list[PlacedRun]]]:
         """Write all runs and sync them; return the place of each one, in the order given.
@@ -175,7 +156,7 @@ class EntryLogWriter:
     @property
     def written_names(self) -> frozenset[str]:
         """The files that are being written: nobody may remove them, and they are not complete."""
-        return frozenset(log_name(each.log_id, each.scoped) for each in self._logs.values())
+        return frozenset(each.name for each in self._logs.values())
 
     def end_dead(self, is_alive: Callable[[int], bool]) -> None:
         """End the current logs that have entries of no ledger that is alive, so that they can be removed.
@@ -197,6 +178,16 @@ class EntryLogWriter:
             current.file.close()
         self._logs = {}
 
+    def _leave(self, current: _Log) -> None:
+        """End a log whose disk is full; if that has no room for the ledgers map it gets none, as after a crash."""
+        del self._logs[current.scoped]
+        try:
+            current.finish()
+        except OSError as error:
+            current.file.close()
+            log.warn("entry log {path} has no ledgers map: {error}", path=current.file.path, error=error)
+        log.info("entry log {path} ends early: its disk is full", path=current.file.path)
+
     def _place(self, run: EntryRun, scoped: bool) -> PlacedRun:
         size = run.size
         log = self._logs.get(scoped)
@@ -215,39 +206,51 @@ class EntryLogWriter:
             self._full.append(full)
             full.write()
         log_id = self._next_id
-        while any(self._disk.exists(self._path(log_id, each)) for each in (False, True)):
-            log_id = _following(log_id)
-        file = self._disk.create(self._path(log_id, scoped))
-        created = self._logs[scoped] = _Log(file, log_id, scoped)
+        while any(self._directories.has(log_name(log_id, each)) for each in (False, True)):
+            log_id = following(log_id)
+        name = log_name(log_id, scoped)
+        directory = self._last_directory = self._directories.next(self._last_directory, self._needed_bytes)
+        file = self._disk.create(os.path.join(directory, name))
+        created = self._logs[scoped] = _Log(file, directory, log_id, scoped)
         self._created.append(created)
-        self._next_id = _following(log_id)
+        self._directories.begun(name, directory)
+        self._next_id = following(log_id)
         created.append(header(scoped=scoped))
         created.write()
-        self._disk.replace(os.path.join(self._directory, spec.LAST_ID_NAME), f"{log_id:x}\n".encode())
+        self._keep_last_id(created)
         return created
 
-    def _path(self, log_id: int, scoped: bool) -> str:
-        return os.path.join(self._directory, log_name(log_id, scoped))
+    def _keep_last_id(self, created: _Log) -> None:
+        """Write the id of a new log into each directory, as Java does; the others' disks may be full or broken."""
+        data = f"{created.log_id:x}\n".encode()
+        for directory in self._directories.paths:
+            try:
+                self._disk.replace(os.path.join(directory, spec.LAST_ID_NAME), data)
+            except OSError as error:
+                if directory == created.directory:
+                    raise
+                log.warn("the id of the newest log is not in {directory}: {error}", directory=directory, error=error)
 
     def _sync(self) -> None:
         for full in self._full:
             full.finish()
-            log.info("entry log {name} is full", name=log_name(full.log_id, full.scoped))
+            log.info("entry log {name} is full", name=full.name)
         for current in self._logs.values():
             current.file.sync()
-        if self._created:
-            self._disk.sync_directory(self._directory)
+        for directory in sorted({created.directory for created in self._created}):
+            self._disk.sync_directory(directory)
         self._full, self._created = [], []
 
     def _roll_back(self, before: list[tuple[_Log, int, dict[int, int]]]) -> None:
         """Undo a write that failed; ``before`` is the former state of the logs that can be continued.
 
-        After a failed sync it is unknown which bytes of a log are on the disk, so the next write starts new logs.
+        After a failed sync it is unknown which bytes of a log are on the disk, so the next write starts new logs.  So
+        it does if there are several directories: in another one, if the disk of this one has failed.
         """
         for created in self._created:
             created.file.close()
             with contextlib.suppress(OSError):
-                self._disk.remove(created.file.path)
+                self._directories.remove(created.name)
         kept = [each for each, _, _ in before]
         for each in (*self._logs.values(), *self._full):
             if each not in kept:
@@ -259,17 +262,11 @@ class EntryLogWriter:
             except OSError:
                 each.file.close()
             else:
-                self._logs[each.scoped] = each
+                self._go_on(each)
 
-
-def _following(log_id: int) -> int:
-    return 0 if log_id >= spec.LOG_ID_MAX else log_id + 1
-
-
-def _log_id(name: str) -> int:
-    """Return the id that a file name of an entry log takes, compacted logs included; -1 for another file."""
-    stem, dot, suffix = name.partition(".")
-    if dot and suffix.startswith(spec.LOG_SUFFIX[1:]):
-        with contextlib.suppress(ValueError):
-            return int(stem, 16)
-    return -1
+    def _go_on(self, current: _Log) -> None:
+        """Take a log again, as it was before a write that failed."""
+        if self._directories.several:
+            current.file.close()
+        else:
+            self._logs[current.scoped] = current

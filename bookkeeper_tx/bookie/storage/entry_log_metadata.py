@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.entry_log import (
+from bookkeeper_tx.bookie.storage.entry_log_format import (
     HEADER,
     LEDGERS_MAP_HEAD,
     LEDGERS_MAP_ROW,

@@ -11,7 +11,8 @@ from typing import Final
 
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.storage.entry_location import location
-from bookkeeper_tx.bookie.storage.entry_log import HEADER, PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log_format import HEADER
 from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames

@@ -1,6 +1,5 @@
 """Reading entry logs: the consecutive entries that are in one piece from a location on, checked."""
 
-import os
 from array import array
 from bisect import bisect_right
 from typing import NoReturn
@@ -8,7 +7,8 @@ from typing import NoReturn
 from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces, Piece, checksum_of
 from bookkeeper_tx.bookie.storage.entry_location import split_location
-from bookkeeper_tx.bookie.storage.entry_log import log_name
+from bookkeeper_tx.bookie.storage.entry_log_format import log_name
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.bookie.storage.stretch import checked_offsets, offsets_of
 from bookkeeper_tx.entry.entry_format import V1, V2
@@ -26,10 +26,10 @@ _v1_record = V1.record.unpack_fixed
 
 
 class EntryReader:
-    """Reads the entry logs of one directory.  Calls block, and may come from any thread."""
+    """Reads the entry logs of ``directories``.  Calls block, and may come from any thread."""
 
-    def __init__(self, disk: Disk, directory: str, pieces: CheckedPieces) -> None:
-        self._directory = directory
+    def __init__(self, disk: Disk, directories: LedgerDirectories, pieces: CheckedPieces) -> None:
+        self._path = directories.path
         self._files = OpenFiles(disk, OPEN_LOGS_MAX)
         self._pieces = pieces
 
@@ -40,7 +40,7 @@ class EntryReader:
         the run, of any size.  Raises StorageFailed if the first one cannot be read or is another entry.
         """
         log_id, offset = split_location(locations[0])
-        path = os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))
+        path = self._path(log_name(log_id, ledger_id >= SCOPED_MIN))
         try:
             with self._files.borrow(path) as file:
                 if offset < 0:
@@ -59,7 +59,7 @@ class EntryReader:
     ) -> EntryRun | None:
         """Return the result of :meth:`read_run` if it need not wait and finds no error, else None."""
         log_id, offset = split_location(locations[0])
-        with self._files.borrow_open(os.path.join(self._directory, log_name(log_id, ledger_id >= SCOPED_MIN))) as file:
+        with self._files.borrow_open(self._path(log_name(log_id, ledger_id >= SCOPED_MIN))) as file:
             if file is None or offset < 0:
                 return None
             piece = self._pieces.get(locations[0])
@@ -96,7 +96,7 @@ class EntryReader:
 
     def forget(self, file_name: str) -> None:
         """Close a log that is going to be removed, so that its space is free then."""
-        self._files.forget(os.path.join(self._directory, file_name))
+        self._files.forget(self._path(file_name))
 
     def close(self) -> None:
         self._files.close()

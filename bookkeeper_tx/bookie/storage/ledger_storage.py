@@ -4,6 +4,7 @@ An entry is durable here only after a flush; until then it is in the journal.  F
 read by the read worker; all other work is done on the reactor thread, so that no lock is needed.
 """
 
+import random
 import time
 from collections.abc import Callable, Container, Sequence
 
@@ -12,6 +13,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.collection import StorageCollection
@@ -24,6 +26,7 @@ from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT, Flushed, StorageFlus
 from bookkeeper_tx.bookie.storage.flushes import Flushes, FlushGivenUp
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
@@ -51,25 +54,29 @@ log = Logger()
 class LedgerStorage:
     """The ledgers and entries of one bookie.
 
-    ``directory`` is the ``current`` of its ledger directory.  It serves after :meth:`start` and a replay of the journal
+    ``disks`` has its ledger directories, the ``current`` ones, and ``index_disks`` those of the indexes, if they are
+    others; ``choose`` picks one of several.  It serves after :meth:`start` and a replay of the journal
     into a :class:`~bookkeeper_tx.bookie.storage.replay_sink.StorageSink`, which ends with the sink's ``finish``.
     """
 
     def __init__(
         self,
         disk: Disk,
-        directory: str,
+        disks: LedgerDisks,
         config: BookieConfig,
         flush_worker: Threads,
         read_worker: Threads,
         slice_count: int = SLICE_COUNT,
         time_s: Callable[[], float] = time.time,
+        index_disks: LedgerDisks | None = None,
+        choose: Callable[[Sequence[str]], str] = random.choice,
     ) -> None:
         """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
-        self._indexes, writer = indexes_of(disk, directory, config)
+        self._directories = directories = LedgerDirectories(disk, disks, choose)
+        self._indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
         self._pieces = CheckedPieces()
-        self._reader = EntryReader(disk, directory, self._pieces)
-        self._logs = EntryLogWriter(disk, directory, config.entry_log_bytes_max)
+        self._reader = EntryReader(disk, directories, self._pieces)
+        self._logs = EntryLogWriter(disk, directories, config.entry_log_bytes_max)
         self._pages = LedgerCache(config.index_pages_max * PAGE_SIZE)
         runs = ReadCache(config.read_cache_bytes_max)
         self._loader = RunLoader(self._indexes, self._reader, self._pages, runs, read_worker)
@@ -87,11 +94,10 @@ class LedgerStorage:
         added without it."""
         flusher = StorageFlush(self._logs, writer, slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
-        self._deleted = DeletedLedgers(disk, directory, time_s)
-        self._disk, self._directory, self._index_writer = disk, directory, writer
+        self._deleted = DeletedLedgers(disk, directories.paths, time_s)
+        self._disk, self._index_writer = disk, writer
         self.collection = StorageCollection(
-            disk,
-            directory,
+            directories,
             flush_worker,
             self._flushes,
             flusher,
@@ -116,8 +122,9 @@ class LedgerStorage:
         self._flushes.on_failed_changed = lambda: self.on_flush_failed_changed()
 
     def start(self) -> None:
-        """Read the names in the directory and below, and clean up; blocks.  Raises OSError."""
-        clean(self._disk, self._directory)
+        """Read the names in the directories and below, and clean up; blocks.  Raises OSError, RefusedToStart."""
+        for directory in self._directories.paths:
+            clean(self._disk, directory)
         self._logs.start()
         self._deleted.load()
         self._ledgers.start()

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.service import READ_THREADS
+from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
@@ -88,7 +89,9 @@ class StorageRun:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _opened(self) -> LedgerStorage:
-        storage = LedgerStorage(Disk(), str(self._directory), self._config, self._flush_worker, self._read_worker)
+        disk = Disk()
+        disks = LedgerDisks(disk, [str(self._directory)], self._config)
+        storage = LedgerStorage(disk, disks, self._config, self._flush_worker, self._read_worker)
         storage.start()
         StorageSink(storage).finish()
         return storage

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.disk import File
-from bookkeeper_tx.bookie.storage import collection
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import LedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
@@ -215,7 +215,7 @@ def test_a_log_that_cannot_be_removed_is_tried_again(bench: Bench, monkeypatch: 
         raise OSError(5, "broken")
 
     with monkeypatch.context() as patched:
-        patched.setattr(collection.StorageCollection, "_remove", fail)
+        patched.setattr(LedgerDirectories, "remove", fail)
         bench.collect()
     assert bench.logs == ["0.log", "1.log"]
     assert bench.collector.status.failed_log_count == 1

@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import run_of
+from tests.bookie.storage.storages import log_directories
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 
@@ -17,10 +18,11 @@ from tests.conftest import result_of
 class Storage:
     """Knows which ledgers are here; the others are deleted."""
 
-    directory = DIRECTORY
-
     def __init__(self) -> None:
         self.here = {1, 2, 3}
+
+    def directory_of(self, name: LogName) -> str:
+        return DIRECTORY
 
     def has_ledger(self, ledger_id: int) -> bool:
         return ledger_id in self.here
@@ -46,7 +48,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[LogName]:
 @pytest.fixture
 def storage(disk: CrashingDisk) -> Storage:
     """Three logs of one ledger each."""
-    writer = EntryLogWriter(disk, DIRECTORY, 1 << 30)
+    writer = EntryLogWriter(disk, log_directories(disk), 1 << 30)
     writer.start()
     for ledger_id in (1, 2, 3):
         writer.write([(ledger_id, [run_of(0, 41, ledger_id=ledger_id)])])

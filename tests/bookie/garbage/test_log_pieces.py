@@ -6,6 +6,7 @@ from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, Lo
 from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import run_of
+from tests.bookie.storage.storages import log_directories
 
 
 def pieces(disk: CrashingDisk, entries_max: int, bytes_max: int) -> list[list[tuple[int, int, int]]]:
@@ -24,7 +25,7 @@ def pieces(disk: CrashingDisk, entries_max: int, bytes_max: int) -> list[list[tu
 @pytest.fixture(autouse=True)
 def log(disk: CrashingDisk) -> None:
     """Three runs, one of a ledger that is gone."""
-    writer = EntryLogWriter(disk, DIRECTORY, 1 << 30)
+    writer = EntryLogWriter(disk, log_directories(disk), 1 << 30)
     writer.start()
     runs = [run_of(0, *[46] * 20, ledger_id=1), run_of(0, *[46] * 20, ledger_id=2), run_of(5, 46, 96, ledger_id=3)]
     writer.write([(run.ledger_id, [run]) for run in runs])

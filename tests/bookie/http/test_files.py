@@ -12,7 +12,7 @@ from tests.bookie.http.asked import Asked
 
 def put(asked: Asked, *names: str) -> None:
     for name in names:
-        path = Path(asked.directories.ledger, name)
+        path = Path(asked.directories.ledgers[0], name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
 
@@ -35,14 +35,14 @@ def test_files_are_listed_by_kind(asked: Asked) -> None:
 def test_the_mark_is_that_of_the_disk(asked: Asked) -> None:
     path = "/api/v1/bookie/last_log_mark"
     assert asked.ask(path).json == {"LastLogMark: Journal Id - 0(0.txn)": "Pos - 0"}
-    write_last_mark(Disk(), [asked.directories.ledger], LogMark(0x1A215D666D8, 733696))
+    write_last_mark(Disk(), [asked.directories.ledgers[0]], LogMark(0x1A215D666D8, 733696))
     assert asked.ask(path).json == {"LastLogMark: Journal Id - 1795662702296(1a215d666d8.txn)": "Pos - 733696"}
 
 
 def test_each_journal_has_its_mark(asked: Asked) -> None:
     asked.bookie.journal_directories = ["/j", "/k"]
     for index, name in enumerate(("lastMark.0", "lastMark.1")):
-        write_last_mark(Disk(), [asked.directories.ledger], LogMark(10 + index, 512 + index), name)
+        write_last_mark(Disk(), [asked.directories.ledgers[0]], LogMark(10 + index, 512 + index), name)
     assert asked.ask("/api/v1/bookie/last_log_mark").json == {
         "LastLogMark: Journal Id - 10(a.txn)": "Pos - 512",
         "LastLogMark: Journal Id - 11(b.txn)": "Pos - 513",
@@ -52,7 +52,7 @@ def test_each_journal_has_its_mark(asked: Asked) -> None:
 def test_journals_whose_files_have_one_name_are_told_apart(asked: Asked) -> None:
     asked.bookie.journal_directories = ["/j", "/k", "/l"]
     for index, journal_id in enumerate((10, 11, 10)):
-        write_last_mark(Disk(), [asked.directories.ledger], LogMark(journal_id, 512 + index), f"lastMark.{index}")
+        write_last_mark(Disk(), [asked.directories.ledgers[0]], LogMark(journal_id, 512 + index), f"lastMark.{index}")
     assert asked.ask("/api/v1/bookie/last_log_mark").json == {
         "LastLogMark: Journal Id - 10(a.txn) in /j": "Pos - 512",
         "LastLogMark: Journal Id - 11(b.txn)": "Pos - 513",
@@ -89,7 +89,7 @@ def test_a_disk_that_fails_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(asked.bookie.disk, "free_bytes", broken)
     reply = asked.ask("/api/v1/bookie/info")
     assert reply.status == 500
-    assert asked.directories.ledger in reply.text
+    assert asked.directories.ledgers[0] in reply.text
 
 
 def test_storage_is_expanded_as_far_as_the_cookies_allow(asked: Asked) -> None:

@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.availability import Availability
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch
+from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
@@ -59,7 +60,9 @@ class Bookie:
         disk, config, inline = disk or Disk(), config_of(directory, **settings), InlineWorker()
         reading = read_worker or inline
         self.journal_worker = SteppedWorker()
-        self.storage = storage = LedgerStorage(disk, str(directory), config, inline, reading)
+        self.storage = storage = LedgerStorage(
+            disk, LedgerDisks(disk, [str(directory)], config), config, inline, reading
+        )
         storage.start()
         StorageSink(storage).finish()
         self.journal = Journal(disk, str(directory), config, threads=self.journal_worker, on_fatal=pytest.fail)

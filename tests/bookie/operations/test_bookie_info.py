@@ -13,7 +13,7 @@ from tests.bookie.workers import InlineWorker, SteppedWorker
 def answer(directory: str) -> Any:
     client: Any = seams.Client()
     request: Any = seams.BookieInfo()
-    BookieInfo(Disk(), directory, InlineWorker()).serve(request, client)
+    BookieInfo(Disk(), [directory], InlineWorker()).serve(request, client)
     return client.take()[0]
 
 
@@ -31,7 +31,7 @@ def test_a_directory_that_is_gone_is_an_io_error(tmp_path: Path) -> None:
 def test_only_so_many_wait_for_the_disk(tmp_path: Path) -> None:
     worker, request, client = SteppedWorker(), seams.BookieInfo(), seams.Client()
     parts: Any = (request, client)
-    info = BookieInfo(Disk(), str(tmp_path), worker)
+    info = BookieInfo(Disk(), [str(tmp_path)], worker)
     for _ in range(WAITING_MAX):
         info.serve(*parts)
     assert client.take() == []

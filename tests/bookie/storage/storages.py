@@ -7,10 +7,12 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import while_held
+from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations
@@ -18,6 +20,7 @@ from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.ledger_id import SCOPED_MIN
+from tests.bookie.crashing_disk import DIRECTORY
 from tests.bookie.seams import run_of
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
@@ -37,17 +40,30 @@ def new_storage(
     serving: bool = True,
     slice_count: int = SLICE_COUNT,
     time_s: Callable[[], float] = lambda: 1_700_000_000.0,
+    more: Sequence[str] = (),
     **settings: Any,
 ) -> LedgerStorage:
-    """Make a storage and start it; ``serving`` False leaves it open for a replay."""
+    """Make a storage and start it; ``serving`` False leaves it open for a replay, ``more`` are further directories."""
     config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **settings)
+    disks = LedgerDisks(disk, [directory, *more], config)
     storage = LedgerStorage(
-        disk, directory, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
+        disk, disks, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
     )
     storage.start()
     if serving:
         StorageSink(storage).finish()
     return storage
+
+
+def disks_of(disk: Disk, *directories: str, **settings: Any) -> LedgerDisks:
+    """Return the disks of ledger directories, none of which was looked at."""
+    config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
+    return LedgerDisks(disk, directories or [DIRECTORY], config)
+
+
+def log_directories(disk: Disk, *directories: str) -> LedgerDirectories:
+    """Return what says where entry logs are: in one directory, or, by turns, in several."""
+    return LedgerDirectories(disk, disks_of(disk, *directories), choose=lambda names: names[0])
 
 
 def add(storage: LedgerStorage, run: EntryRun) -> None:

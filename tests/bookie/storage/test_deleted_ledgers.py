@@ -18,7 +18,7 @@ class Day:
 
 
 def opened(disk: CrashingDisk, day: Day) -> DeletedLedgers:
-    deleted = DeletedLedgers(disk, DIRECTORY, day)
+    deleted = DeletedLedgers(disk, [DIRECTORY], day)
     deleted.load()
     return deleted
 

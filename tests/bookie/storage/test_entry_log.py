@@ -3,19 +3,21 @@ from collections.abc import Sequence
 import pytest
 
 from bookkeeper_tx.bookie.storage.entry_location import location, split_location
-from bookkeeper_tx.bookie.storage.entry_log import CHECKED_COUNT_MIN, EntryLogWriter, PlacedRun, ledgers_map, log_name
+from bookkeeper_tx.bookie.storage.entry_log import CHECKED_COUNT_MIN, EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.entry_log_format import ledgers_map, log_name
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.ledger_id import SCOPED_MIN, join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import SCOPED, run_of
+from tests.bookie.storage.storages import log_directories
 
 Placed = list[tuple[int, list[PlacedRun]]]
 
 
 def writer_on(disk: CrashingDisk, size_max: int = 1 << 30) -> EntryLogWriter:
-    writer = EntryLogWriter(disk, DIRECTORY, size_max)
+    writer = EntryLogWriter(disk, log_directories(disk), size_max)
     writer.start()
     return writer
 

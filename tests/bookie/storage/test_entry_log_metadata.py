@@ -2,19 +2,21 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, header, ledgers_map
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
+from bookkeeper_tx.bookie.storage.entry_log_format import header, ledgers_map
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName, count, finished_names
 from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
 from protocol_specs.disk import entry_log as spec
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import SCOPED, run_of
+from tests.bookie.storage.storages import log_directories
 
 PATH = f"{DIRECTORY}/0.log"
 
 
 def written(disk: CrashingDisk, *runs: Any, full: bool = True) -> None:
     """Write a log of these runs; ``full``: with its ledgers map."""
-    writer = EntryLogWriter(disk, DIRECTORY, 1 << 30)
+    writer = EntryLogWriter(disk, log_directories(disk), 1 << 30)
     writer.start()
     writer.write([(run.ledger_id, [run]) for run in runs])
     if full:

@@ -4,12 +4,14 @@ import pytest
 
 from bookkeeper_tx.bookie.storage import entry_log_scan
 from bookkeeper_tx.bookie.storage.entry_location import location, split_location
-from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, header, ledgers_map, log_name
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
+from bookkeeper_tx.bookie.storage.entry_log_format import header, ledgers_map, log_name
 from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged, scan
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.disk import entry_log as spec
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import LEDGER, SCOPED, entry, run_of
+from tests.bookie.storage.storages import log_directories
 
 PATH = f"{DIRECTORY}/3.log"
 
@@ -43,7 +45,7 @@ def test_every_record_is_found_once_with_its_location(
 ) -> None:
     monkeypatch.setattr(entry_log_scan, "CHUNK_SIZE", chunk_size)
     random = Random(chunk_size)
-    writer = EntryLogWriter(disk, DIRECTORY, 1 << 30)
+    writer = EntryLogWriter(disk, log_directories(disk), 1 << 30)
     writer.start()
     runs, next_ids = [], dict.fromkeys(range(5), 0)
     for _ in range(60):

@@ -9,6 +9,7 @@ from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import SCOPED, run_of
+from tests.bookie.storage.storages import log_directories
 
 
 class Logs:
@@ -16,9 +17,9 @@ class Logs:
 
     def __init__(self, *runs: EntryRun) -> None:
         self.disk = new_disk()
-        writer = EntryLogWriter(self.disk, DIRECTORY, 1 << 30)
+        writer = EntryLogWriter(self.disk, log_directories(self.disk), 1 << 30)
         writer.start()
-        self.reader = EntryReader(self.disk, DIRECTORY, CheckedPieces())
+        self.reader = EntryReader(self.disk, log_directories(self.disk), CheckedPieces())
         self.locations = array("Q")
         for _, placed in writer.write([(run.ledger_id, [run]) for run in runs]):
             self.locations.extend(self._locations(placed))

@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, run_of
-from tests.bookie.storage.storages import MARK
+from tests.bookie.storage.storages import MARK, log_directories
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def indexes(disk: CrashingDisk) -> LedgerIndexes:
 
 @pytest.fixture
 def flush(disk: CrashingDisk, indexes: LedgerIndexes) -> StorageFlush:
-    logs = EntryLogWriter(disk, DIRECTORY, 2**30)
+    logs = EntryLogWriter(disk, log_directories(disk), 2**30)
     logs.start()
     return StorageFlush(logs, IndexWriter(disk, indexes), 2)
 

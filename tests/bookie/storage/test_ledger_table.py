@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.errors import StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.seams import KEY
+from tests.bookie.storage.storages import log_directories
 
 
 class Table(LedgerTable):
@@ -21,7 +22,7 @@ class Table(LedgerTable):
         header = IndexHeader(KEY)
         IndexWriter(disk, indexes).write([IndexChange(ledger_id, header, (), True) for ledger_id in range(10)])
         self.busy: set[int] = set()
-        super().__init__(indexes, EntryReader(disk, DIRECTORY, CheckedPieces()), self.busy.__contains__, 2)
+        super().__init__(indexes, EntryReader(disk, log_directories(disk), CheckedPieces()), self.busy.__contains__, 2)
         self.disk = disk
         self.replaying = False
         self.start()

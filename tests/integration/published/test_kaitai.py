@@ -9,7 +9,8 @@ import pytest
 from construct import Construct
 
 from bookkeeper_tx.bookie.journal.records import key_record
-from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, log_name
+from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
+from bookkeeper_tx.bookie.storage.entry_log_format import log_name
 from protocol_specs import vectors
 from protocol_specs.disk import entry_log, journal, meta_entries
 from protocol_specs.entry import v1, v2
@@ -20,6 +21,7 @@ from protocol_specs.wire import framing
 from tests.bookie.crashing_disk import CrashingDisk, new_disk
 from tests.bookie.journal import journals
 from tests.bookie.seams import SCOPED, run_of
+from tests.bookie.storage.storages import log_directories
 from tests.integration.published.kaitai_compiler import compiled
 
 pytestmark = pytest.mark.node
@@ -191,7 +193,7 @@ def test_a_journal_of_ours(parsers: dict[str, ModuleType]) -> None:
 def test_an_entry_log(parsers: dict[str, ModuleType], ledger_id: int) -> None:
     disk = CrashingDisk()
     disk.make_directories("/data")
-    writer = EntryLogWriter(disk, "/data", 3000)
+    writer = EntryLogWriter(disk, log_directories(disk, "/data"), 3000)
     writer.start()
     runs = [run_of(first, 900, ledger_id=ledger_id) for first in range(4)]
     writer.write([(ledger_id, runs)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.entry_location import split_location
-from bookkeeper_tx.bookie.storage.entry_log import log_name
+from bookkeeper_tx.bookie.storage.entry_log_format import log_name
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from bookkeeper_tx.bookie.storage.entry_log import header
+from bookkeeper_tx.bookie.storage.entry_log_format import header
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.entrylog.columns import EVERY_COLUMN, LogColumns
