@@ -44,6 +44,7 @@ class CrashingFile(File):
         self._disk.admit_change()
         data = bytes(data)
         grown = max(offset + len(data) - len(self._node.data), 0)
+        self._disk.admit_below(self.path, grown)
         written = self._disk.admit_write(offset, len(data), grown)
         if written:
             self._node.change(offset, data[:written])
@@ -120,6 +121,10 @@ class CrashingDisk(Disk):
         self.write_errno = errno.ENOSPC
         self.capacity: int | None = None
         """Bytes that files may still grow by; None for no limit."""
+        self.full_directory: str | None = None
+        """No file below it grows."""
+        self.broken_directory: str | None = None
+        """No file below it can be written."""
         self._failing_writes = self._failing_syncs = self._failing_opens = 0
         self._names: dict[str, Node] = {}
         self._durable_names: dict[str, Node] = {}
@@ -198,6 +203,13 @@ class CrashingDisk(Disk):
                 return size - grown
             self.capacity -= grown
         return size
+
+    def admit_below(self, path: str, grown: int) -> None:
+        """Raise OSError if a file is where none can be written, or grow."""
+        if grown and self.full_directory is not None and path.startswith(self.full_directory + os.sep):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        if self.broken_directory is not None and path.startswith(self.broken_directory + os.sep):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
     def admit_batch(self, size: int) -> None:
         """Raise OSError if no batch of so many bytes can be written."""
@@ -322,6 +334,8 @@ class CrashingDisk(Disk):
             del self._databases[path]
 
     def free_bytes(self, path: str) -> int:
+        if path == self.full_directory:
+            return 0
         return self.total_bytes(path) if self.capacity is None else self.capacity
 
     def total_bytes(self, path: str) -> int:

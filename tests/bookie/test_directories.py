@@ -221,3 +221,51 @@ def test_index_files_are_refused_by_db_ledger_storage(tmp_path: Path) -> None:
 def test_index_files_beside_databases_are_leftovers(tmp_path: Path) -> None:
     put(tmp_path / "current", "0/7/7.idx", "ledgers/CURRENT", "locations/CURRENT")
     Directories(Disk(), str(tmp_path), str(tmp_path), "DbLedgerStorage").open()
+
+
+def test_several_ledger_and_index_directories(tmp_path: Path) -> None:
+    journal, one, two, index = (str(tmp_path / name) for name in ("j", "l1", "l2", "i"))
+    directories = Directories(Disk(), journal, one, more_ledgers=[two], indexes=[index])
+    directories.open()
+    assert directories.ledgers == [f"{one}/current", f"{two}/current"]
+    assert directories.indexes == [f"{index}/current"]
+    for path in (two, index):
+        with pytest.raises(RefusedToStart, match="already running"):
+            Directories(Disk(), str(tmp_path / "x"), path).open()
+    cookie = Cookie.of_directories("b:1", [journal], [one, two], [index], "i")
+    directories.write_cookies(directories.plan_cookie(cookie, None))
+    assert {path.parent.parent.name for path in tmp_path.rglob("VERSION")} == {"j", "l1", "l2", "i"}
+    assert directories.former_id == "b:1"
+    shutil.rmtree(index)
+    with pytest.raises(DirectoryLost, match=index):
+        directories.check()
+    directories.close()
+    assert Directories(Disk(), journal, one, more_ledgers=[two]).indexes == [f"{one}/current", f"{two}/current"]
+
+
+def test_a_directory_that_was_taken_away_or_changed_refuses_the_start(tmp_path: Path) -> None:
+    journal, one, two = (str(tmp_path / name) for name in ("j", "l1", "l2"))
+    cookie = Cookie.of_directories("b:1", [journal], [one, two], [], "i")
+    directories = Directories(Disk(), journal, one, more_ledgers=[two], expands=True)
+    directories.open()
+    directories.write_cookies(directories.plan_cookie(cookie, None))
+    put(tmp_path / "l1", "current/0.log")
+    shutil.rmtree(two)
+    directories.close()
+    directories.open()
+    with pytest.raises(RefusedToStart, match=f"no cookie {two}/current/VERSION"):
+        directories.plan_cookie(cookie, cookie.encode())
+    (tmp_path / "l2" / "current" / "VERSION").write_bytes(Cookie.of("b:2", "/x", "/y", "i").encode())
+    with pytest.raises(RefusedToStart, match="another bookie's; bookie id"):
+        directories.plan_cookie(cookie, cookie.encode())
+    directories.close()
+
+
+def test_databases_outside_the_index_directory_are_refused(tmp_path: Path) -> None:
+    put(tmp_path / "l", "current/ledgers/CURRENT")
+    journal, ledger, index = (str(tmp_path / name) for name in ("j", "l", "i"))
+    with pytest.raises(RefusedToStart, match="leave out that key"):
+        Directories(Disk(), journal, ledger, "DbLedgerStorage", indexes=[index]).open()
+    put(tmp_path / "i", "current/locations/CURRENT")
+    shutil.rmtree(tmp_path / "l" / "current" / "ledgers")
+    Directories(Disk(), journal, ledger, "DbLedgerStorage", indexes=[index]).open()

@@ -16,6 +16,7 @@ from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import count_failing, run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_directories import SeveralDirectoriesHistory
 from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
@@ -24,7 +25,7 @@ HISTORIES, HISTORIES_OF_FULL = 50, 250
 LAZY_HISTORIES = 60
 
 
-@pytest.mark.parametrize("make", [BookieHistory, DbHistory, SeveralJournalsHistory])
+@pytest.mark.parametrize("make", [BookieHistory, DbHistory, SeveralJournalsHistory, SeveralDirectoriesHistory])
 def test_what_clients_were_told_is_true_after_every_crash(
     make: type[BookieHistory], pytestconfig: pytest.Config
 ) -> None:
@@ -59,7 +60,15 @@ def test_a_model_that_allows_no_loss_notices_it(settings: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [BookieHistory, DbHistory, SeveralJournalsHistory, UnsyncedHistory, UnjournaledHistory]
+    "make",
+    [
+        BookieHistory,
+        DbHistory,
+        SeveralJournalsHistory,
+        SeveralDirectoriesHistory,
+        UnsyncedHistory,
+        UnjournaledHistory,
+    ],
 )
 def test_the_model_notices_a_sync_that_does_nothing(make: type[BookieHistory]) -> None:
     assert count_failing(partial(make, syncs_lie=True), 40, (Exception,)) > 10

@@ -12,6 +12,7 @@ from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.bookie_requests import Told
 from tests.simulation.histories import run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_directories import SeveralDirectoriesHistory
 from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
@@ -57,6 +58,24 @@ class _FaultySeveralJournals(SeveralJournalsHistory, _FaultyHistory):
     """One journal may refuse what the other takes, of one request too."""
 
 
+class _FaultySeveralDirectories(SeveralDirectoriesHistory, _FaultyHistory):
+    """A disk may be full or broken while the others are not."""
+
+    settings = {"disk_check_interval_s": 0.5, "read_only_on_any_disk_full": False}
+
+    def start(self) -> None:
+        self.disk.full_directory = self.disk.broken_directory = None
+        super().start()
+
+    def step(self) -> None:
+        fault = self.random.random()
+        if fault < 0.02:
+            self.disk.full_directory = self.random.choice((None, *self.directories))
+        elif fault < 0.03:
+            self.disk.broken_directory = self.random.choice((None, *self.directories))
+        super().step()
+
+
 class _FaultyUnsynced(UnsyncedHistory, _FaultyHistory):
     """A write fails behind groups that are not synced."""
 
@@ -65,7 +84,9 @@ class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
     """A flush fails whose entries are nowhere else."""
 
 
-@pytest.mark.parametrize("make", [_FaultySeveralJournals, _FaultyUnsynced, _FaultyUnjournaled])
+@pytest.mark.parametrize(
+    "make", [_FaultySeveralJournals, _FaultySeveralDirectories, _FaultyUnsynced, _FaultyUnjournaled]
+)
 def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
     histories = run_all(make, OTHER_HISTORIES)
     assert sum(history.failed_count for history in histories) > 20

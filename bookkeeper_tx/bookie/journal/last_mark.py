@@ -5,10 +5,13 @@ import os
 from collections.abc import Sequence
 
 from attrs import frozen
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
 from protocol_specs import codecs
 from protocol_specs.disk import last_mark
+
+log = Logger()
 
 _MARK = codecs.derive("lastMark", last_mark.LAST_MARK)
 
@@ -71,10 +74,19 @@ def read_last_mark(disk: Disk, ledger_directories: Sequence[str], name: str = la
 def write_last_mark(
     disk: Disk, ledger_directories: Sequence[str], mark: LogMark, name: str = last_mark.FILE_NAME
 ) -> None:
-    """Store ``mark`` durably in every directory (their ``current``).  After an OSError the old mark may still be there.
+    """Store ``mark`` durably in every directory (their ``current``) that can be written.
 
-    The caller has made all records before ``mark`` durable in the storage, and the marked file exists.
+    One is enough, as the greatest is read.  Raises OSError if none can; then the old mark may still be there.  The
+    caller has made all records before ``mark`` durable in the storage, and the marked file exists.
     """
     data = _MARK.pack(mark.journal_id, mark.offset)
+    errors: list[OSError] = []
     for directory in ledger_directories:
-        disk.replace(os.path.join(directory, name), data)
+        try:
+            disk.replace(os.path.join(directory, name), data)
+        except OSError as error:
+            errors.append(error)
+    if len(errors) == len(ledger_directories):
+        raise errors[0]
+    for error in errors:
+        log.warn("the mark is not in one of the directories: {error}", error=error)
