@@ -1,9 +1,8 @@
 """A bookie without its network and its metadata: journal, ledger storage, checkpoints and the operations over them."""
 
-import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,6 +14,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.availability import Availability, Reason
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.disk_check import DiskCheck
+from bookkeeper_tx.bookie.disks import BookieDisks
 from bookkeeper_tx.bookie.journal.at_start import JournalsAtStart
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.journals import AnyJournal, Journals
@@ -23,7 +23,6 @@ from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
 from bookkeeper_tx.bookie.journal.records import deleted_record
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
-from bookkeeper_tx.bookie.space import LedgerDisks, Space
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.sync_thread import STOP_LIMIT_S, SyncThread
@@ -59,7 +58,7 @@ class Parts:
     sync_thread: SyncThread
     dispatch: Dispatch
     availability: Availability
-    disks: Callable[[], Mapping[str, Space]]
+    disks: BookieDisks
 
 
 class Bookie:
@@ -102,17 +101,15 @@ class Bookie:
         ledgers = [ledger_directory, *more_ledgers]
         self._at_start = JournalsAtStart(disk, self._journal_directories, ledgers)
         self._worker = workers.flush
-        self.ledger_disks = LedgerDisks(disk, ledgers, config)
-        index_disks = LedgerDisks(disk, indexes, config) if list(indexes or ledgers) != ledgers else self.ledger_disks
-        self._disks = list(dict.fromkeys((self.ledger_disks, index_disks)))
+        self.disks = BookieDisks(disk, self._journal_directories, ledgers, indexes or ledgers, config)
         self._storage = LedgerStorage(
             disk,
-            self.ledger_disks,
+            self.disks.ledgers,
             config,
             workers.flush,
             workers.read,
             time_s=clock,
-            index_disks=index_disks,
+            index_disks=self.disks.indexes,
             choose=choose,
         )
         self.collection = self._storage.collection
@@ -132,7 +129,6 @@ class Bookie:
         self._storage.on_flush_failed_changed = self._failures_changed
         self._journal.on_failing_changed = self._failures_changed
         self._check_directories = check_directories
-        self._journal_spaces = [Space(config) for _ in journals]
         self.on_disk_full: Callable[[], None] = lambda: None
         """Called when a disk of the ledgers or indexes has become full."""
         self._disk_check = DiskCheck(
@@ -150,11 +146,7 @@ class Bookie:
     @property
     def parts(self) -> Parts:
         """What metrics are made of."""
-        return Parts(self._journals, self._storage, self._sync_thread, self.dispatch, self.availability, self._usage)
-
-    def _usage(self) -> dict[str, Space]:
-        """Return how full the disks of the ledger directories are, by the directory in the configuration."""
-        return {os.path.dirname(current): space for current, space in self.ledger_disks.spaces.items()}
+        return Parts(self._journals, self._storage, self._sync_thread, self.dispatch, self.availability, self.disks)
 
     def answer_within(self, turn: AbstractContextManager[None]) -> None:
         """Enter ``turn`` whenever adds are answered, all those that became durable together."""
@@ -228,7 +220,7 @@ class Bookie:
             self._write_mark(mark)
             self._marked = mark
             self._look()
-            for path in self._at_start.give_up_old(mark, self._journals_short):
+            for path in self._at_start.give_up_old(mark, self.disks.journals_short):
                 log.warn("space is short: gave up the old journal file {path}", path=path)
         except OSError as error:
             log.error("old journal files stay: {error}", error=error)
@@ -236,7 +228,7 @@ class Bookie:
     def _way_out(self, mark: LogMark) -> str:
         """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
         size, first = self._at_start.bytes_behind(mark), ", ".join(self._at_start.first_needed(mark))
-        ledgers = ", ".join(self.ledger_disks.spaces)
+        ledgers = ", ".join(self.disks.ledgers.spaces)
         room = "mount it for writing" if self._read_only else f"free as many on the disk of {ledgers}"
         return (
             f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
@@ -246,15 +238,7 @@ class Bookie:
     def _look(self) -> None:
         """Look whether the directories are ours, and how full their disks are."""
         self._check_directories()
-        for disks in self._disks:
-            disks.look()
-        for space, path in zip(self._journal_spaces, self._journal_directories, strict=True):
-            space.look(self._disk.total_bytes(path), self._disk.free_bytes(path))
-
-    @property
-    def _journals_short(self) -> bool:
-        """Whether the disk of a journal is nearly full."""
-        return any(space.short for space in self._journal_spaces)
+        self.disks.look()
 
     def _journal_deleted(self, ledger_ids: Sequence[int]) -> Deferred[None]:
         """Journal that ledgers are deleted; fires when that is durable, or cannot be.
@@ -273,14 +257,14 @@ class Bookie:
         return journaled
 
     def _looked(self) -> None:
-        is_full = any(disks.full for disks in self._disks)
-        if is_full and not self._was_full:
+        disks = self.disks
+        if disks.full and not self._was_full:
             self.on_disk_full()
-        self._was_full = is_full
-        self.availability.note(Reason.DISK_FULL, any(disks.read_only for disks in self._disks))
-        self.availability.note(Reason.RESERVE_USED, any(disks.reserve_used for disks in self._disks))
-        was_short, self._journal.short_of_space = self._journal.short_of_space, self._journals_short
-        if self._journals_short and not was_short and not self._read_only:
+        self._was_full = disks.full
+        self.availability.note(Reason.DISK_FULL, disks.read_only)
+        self.availability.note(Reason.RESERVE_USED, disks.reserve_used)
+        was_short, self._journal.short_of_space = self._journal.short_of_space, disks.journals_short
+        if disks.journals_short and not was_short and not self._read_only:
             log.warn("the journal's disk is nearly full: no old journal files are kept")
             self._sync_thread.remove_journals()
         if self._started:

@@ -99,10 +99,20 @@ class Cookie:
         ours, theirs = self._index_directories(stored)
         return self.ledger_directories == stored.ledger_directories and ours == theirs
 
+    @property
+    def paths_of_ledgers(self) -> list[str]:
+        """The ledger directories, one by one."""
+        return _paths(self.ledger_directories)
+
+    @property
+    def paths_of_indexes(self) -> list[str]:
+        """The index directories, which are by default those of the ledgers."""
+        return _paths(self.index_directories) or self.paths_of_ledgers
+
     def has_directory(self, path: str) -> bool:
         """Tell whether it names a directory, of whichever kind."""
         journals = self.journal_directories.split(",")
-        return path in (*journals, *_paths(self.ledger_directories), *_paths(self.index_directories))
+        return path in (*journals, *self.paths_of_ledgers, *self.paths_of_indexes)
 
     def _index_directories(self, stored: "Cookie") -> tuple[str, str]:
         """Return the index directories of both, which are by default those of the ledgers."""

@@ -284,7 +284,7 @@ class BookieService(Service):
             self._store,
             bookie.collection,
             self._worker("garbage"),
-            bookie.ledger_disks,
+            bookie.disks.ledgers,
             bookie_id,
             instance_id,
             self._clock,

@@ -64,14 +64,13 @@ class LedgerDisks:
         return [directory for directory, space in self.spaces.items() if not space.full]
 
     @property
-    def short(self) -> bool:
-        """Whether one of the disks is nearly full: time to make room by what needs little of it."""
-        return any(space.short for space in self.spaces.values())
-
-    @property
     def full(self) -> bool:
         """Whether one of the disks is full: no time for compaction, which needs room to make some."""
         return len(self.writable) < len(self.spaces)
+
+    def takes_copies(self, many: bool) -> bool:
+        """Whether entries may be moved to one of the disks, to make room: ``many`` only if it is not nearly full."""
+        return any(not (space.short if many else space.full) for space in self.spaces.values())
 
     @property
     def read_only(self) -> bool:

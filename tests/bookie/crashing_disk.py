@@ -9,7 +9,7 @@ ends the process in the middle of one; ``syncs_lie`` makes syncs do nothing.
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 from bookkeeper_tx.bookie.disk import Buffer, Directory, Disk, File
@@ -121,10 +121,10 @@ class CrashingDisk(Disk):
         self.write_errno = errno.ENOSPC
         self.capacity: int | None = None
         """Bytes that files may still grow by; None for no limit."""
-        self.full_directory: str | None = None
-        """No file below it grows."""
-        self.broken_directory: str | None = None
-        """No file below it can be written."""
+        self.full_directories: Collection[str] = ()
+        """No file below them grows."""
+        self.broken_directories: Collection[str] = ()
+        """No file below them can be written."""
         self._failing_writes = self._failing_syncs = self._failing_opens = 0
         self._names: dict[str, Node] = {}
         self._durable_names: dict[str, Node] = {}
@@ -206,9 +206,9 @@ class CrashingDisk(Disk):
 
     def admit_below(self, path: str, grown: int) -> None:
         """Raise OSError if a file is where none can be written, or grow."""
-        if grown and self.full_directory is not None and path.startswith(self.full_directory + os.sep):
+        if grown and any(path.startswith(each + os.sep) for each in self.full_directories):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-        if self.broken_directory is not None and path.startswith(self.broken_directory + os.sep):
+        if any(path.startswith(each + os.sep) for each in self.broken_directories):
             raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
     def admit_batch(self, size: int) -> None:
@@ -334,7 +334,7 @@ class CrashingDisk(Disk):
             del self._databases[path]
 
     def free_bytes(self, path: str) -> int:
-        if path == self.full_directory:
+        if path in self.full_directories:
             return 0
         return self.total_bytes(path) if self.capacity is None else self.capacity
 

@@ -128,4 +128,13 @@ def test_without_a_setting_the_reserve_is_one_entry_log() -> None:
 def test_nearly_full_and_full_disks_are_told_of() -> None:
     bench = Bench(A, B)
     assert [bench.use(*used).full for used in ((950, 950), (0, 951), (951, 951))] == [False, True, True]
-    assert [bench.use(*used).short for used in ((900, 900), (900, 901), (0, 0))] == [False, True, False]
+
+
+def test_entries_are_moved_while_one_disk_has_room_for_the_copies() -> None:
+    bench = Bench(A, B)
+    seen = [
+        (disks.takes_copies(many=True), disks.takes_copies(many=False))
+        for used in ((901, 900), (901, 901), (951, 950), (951, 951))
+        for disks in [bench.use(*used)]
+    ]
+    assert seen == [(True, True), (False, True), (False, True), (False, False)]

@@ -64,15 +64,15 @@ class _FaultySeveralDirectories(SeveralDirectoriesHistory, _FaultyHistory):
     settings = {"disk_check_interval_s": 0.5, "read_only_on_any_disk_full": False}
 
     def start(self) -> None:
-        self.disk.full_directory = self.disk.broken_directory = None
+        self.disk.full_directories = self.disk.broken_directories = ()
         super().start()
 
     def step(self) -> None:
         fault = self.random.random()
         if fault < 0.02:
-            self.disk.full_directory = self.random.choice((None, *self.directories))
+            self.disk.full_directories = self.random.sample(self.directories, self.random.randrange(2))
         elif fault < 0.03:
-            self.disk.broken_directory = self.random.choice((None, *self.directories))
+            self.disk.broken_directories = self.random.sample(self.directories, self.random.randrange(2))
         super().step()
 
 

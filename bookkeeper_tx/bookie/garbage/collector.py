@@ -285,7 +285,7 @@ class GarbageCollector:
         disks = self._disks
         if forced and self._config.force_gc_when_full:
             return bool(disks.for_entry_log()) and bool(disks.for_index_file())
-        return not (disks.short if major else disks.full)
+        return disks.takes_copies(major)
 
     def _note(self, done: Compacted) -> None:
         status = self.status

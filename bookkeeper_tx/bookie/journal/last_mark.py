@@ -88,5 +88,5 @@ def write_last_mark(
             errors.append(error)
     if len(errors) == len(ledger_directories):
         raise errors[0]
-    for error in errors:
-        log.warn("the mark is not in one of the directories: {error}", error=error)
+    for each in errors:
+        log.warn("the mark is not in one of the directories: {error}", error=each)

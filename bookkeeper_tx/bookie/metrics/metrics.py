@@ -74,7 +74,7 @@ class Metrics:
         self._requests.write(out, counts, adds, queued_count)
         self._journal.write(out, self._queued_bytes_max)
         batch_bytes = self._batch_reads.size_bytes
-        self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, parts.disks())
+        self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, *parts.disks.usage())
         write_garbage(out, self.garbage)
         write_threads(out, self._workers, self._read_threads)
         writable = READ_ONLY if parts.availability.read_only else WRITABLE

@@ -29,9 +29,10 @@ class StorageMetrics:
         counts: RequestCounts,
         written_bytes: int,
         batch_bytes: int,
-        disks: Mapping[str, Space],
+        ledger_disks: Mapping[str, Space],
+        index_disks: Mapping[str, Space],
     ) -> None:
-        """Write them."""
+        """Write them; ``index_disks`` is empty if the indexes are with the ledgers."""
         reads, loads = counts.reads, storage.load_count
         used, most = storage.write_cache_bytes
         out.counter("bookie_WRITE_BYTES", written_bytes)
@@ -45,7 +46,9 @@ class StorageMetrics:
         out.counter("bookie_read_cache_misses", loads)
         out.summary("bookie_flush", self._flushes)
         out.counter("bookie_sync_thread_time", self._flushes.succeeded.sum + self._flushes.failed.sum)
-        out.gauge("bookie_ledger_num_dirs", len(disks))
-        out.gauge("bookie_ledger_writable_dirs", sum(not space.full for space in disks.values()))
-        for directory, space in disks.items():
-            out.gauge(f"bookie_ledger_dir_{name_of_path(directory)}_usage", 100 * space.used)
+        for kind, disks in (("ledger", ledger_disks), ("index", index_disks)):
+            if disks:
+                out.gauge(f"bookie_{kind}_num_dirs", len(disks))
+                out.gauge(f"bookie_{kind}_writable_dirs", sum(not space.full for space in disks.values()))
+            for directory, space in disks.items():
+                out.gauge(f"bookie_{kind}_dir_{name_of_path(directory)}_usage", 100 * space.used)

@@ -9,6 +9,7 @@ from attrs import frozen
 from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.offline.journal_count import require_all_journals
+from bookkeeper_tx.bookie.offline.ledger_count import require_all_ledgers
 from bookkeeper_tx.bookie.offline.writing_process import writing_process
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
@@ -49,7 +50,7 @@ class Places:
         """Keep a bookie from running there during the block.
 
         Raises DirectoryInUse, also if a Java bookie is there, and InvalidArgument for a directory that is not a
-        bookie's, or if a journal directory is not named.
+        bookie's, or if one of its directories is not named.
         """
         for directory in self.every:
             if not disk.exists(os.path.join(directory, CURRENT)):
@@ -58,6 +59,7 @@ class Places:
                     "bookie's configuration does"
                 )
         require_all_journals(disk, self.journal or self.ledger, self.ledger_currents)
+        require_all_ledgers(disk, self.ledger_currents, self.index_currents, bool(self.index))
         with unused(disk, self.every, writing):
             found = writing_process([os.path.join(directory, CURRENT) for directory in self.every])
             if found is not None:

@@ -3,8 +3,12 @@
 A new one is made in a directory picked at random among those whose disks are not full.
 """
 
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.space import LedgerDisks
@@ -13,7 +17,12 @@ from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, Page
 from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations
 from bookkeeper_tx.errors import RefusedToStart
-from protocol_specs.disk.ledger_index import PAGE_COUNT
+from protocol_specs.disk.ledger_index import INDEX_SUFFIX, PAGE_COUNT
+
+MOVED_SUFFIX: Final = INDEX_SUFFIX + ".rloc"
+"""The end of the name of a copy that Java makes to move an index file."""
+
+log = Logger()
 
 
 class _IndexDirectory:
@@ -70,6 +79,32 @@ class IndexDirectories:
                     )
                 directory.ledger_ids.add(ledger_id)
                 yield ledger_id
+        for directory in self._directories.values():
+            yield from self._finish_moves(directory)
+
+    def _finish_moves(self, directory: _IndexDirectory) -> Iterator[int]:
+        """End the moves that a Java bookie has begun from a full disk; return the ledgers that got their file by that.
+
+        It copies the file, removes it where it was, and then gives the copy its name.
+        """
+        for ledger_id in directory.files.ledger_ids(MOVED_SUFFIX):
+            path = directory.files.path(ledger_id)
+            copy = path + MOVED_SUFFIX.removeprefix(INDEX_SUFFIX)
+            if self._find(ledger_id) is not None:
+                self._disk.remove(copy)
+                continue
+            self._sync_names(ledger_id)  # the old file must not come back beside the new one
+            self._disk.rename(copy, path)
+            self._disk.sync_directory(os.path.dirname(path))
+            directory.ledger_ids.add(ledger_id)
+            log.info("named index {path}, which a bookie that was killed has moved", path=path)
+            yield ledger_id
+
+    def _sync_names(self, ledger_id: int) -> None:
+        for directory in self._directories.values():
+            above = os.path.dirname(directory.files.path(ledger_id))
+            if self._disk.exists(above):
+                self._disk.sync_directory(above)
 
     def path(self, ledger_id: int) -> str:
         """Return the path of a ledger's index file."""

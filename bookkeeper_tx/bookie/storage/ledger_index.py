@@ -154,25 +154,28 @@ class LedgerIndexes:
         name = f"{ledger_id >> 8 & 0xFF:x}{os.sep}{ledger_id & 0xFF:x}{os.sep}{ledger_id:x}{spec.INDEX_SUFFIX}"
         return os.path.join(self.directory, name)
 
-    def ledger_ids(self) -> Iterator[int]:
-        """Return the ledgers that have an index file, from the names in the directories.  Raises OSError."""
+    def ledger_ids(self, suffix: str = spec.INDEX_SUFFIX) -> Iterator[int]:
+        """Return the ledgers that have an index file, from the names in the directories.  Raises OSError.
+
+        ``suffix`` is that of the names, of other files with indexes.
+        """
         for first in self._names_of(()):
             if _is_hex(first) and len(first) <= 2:
                 for second in self._names_of((first,)):
-                    yield from self._ledger_ids((first, second))
+                    yield from self._ledger_ids((first, second), suffix)
             elif _is_hex(first) and len(first) == spec.SCOPED_LEVEL_DIGITS:
                 for second in self._names_of((first,)):
                     for third in self._names_of((first, second)):
-                        yield from self._ledger_ids((first, second, third))
+                        yield from self._ledger_ids((first, second, third), suffix)
 
-    def _ledger_ids(self, levels: tuple[str, ...]) -> Iterator[int]:
+    def _ledger_ids(self, levels: tuple[str, ...], suffix: str) -> Iterator[int]:
         """Return the ledgers whose index files are in one directory; other files there are not ours."""
         scoped = len(levels) > 2
         for name in self._names_of(levels):
-            stem = name.removesuffix(spec.INDEX_SUFFIX)
+            stem = name.removesuffix(suffix)
             if stem != name and _is_hex(stem):
                 ledger_id = int("".join((*levels, stem)) if scoped else stem, 16)
-                if self.path(ledger_id) == os.path.join(self.directory, *levels, name):
+                if self.path(ledger_id) == os.path.join(self.directory, *levels, stem + spec.INDEX_SUFFIX):
                     yield ledger_id
 
     def _names_of(self, levels: tuple[str, ...]) -> list[str]:

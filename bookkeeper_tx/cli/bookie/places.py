@@ -32,9 +32,9 @@ def places(command: Callable[..., Any]) -> Any:
 def places_if_needed(command: Callable[..., Any]) -> Any:
     """Add these options for a command that can do without; it gets None as ``places`` then."""
 
-    @_directory_option("--data", "in_ledgers", "Directory of the bookie, as its own --data says.")
+    @_directory_option("--data", "in_ledgers", "Directory of the bookie, as its own --data says; several: D,E.")
     @_directory_option("--journal-dir", "in_journals", "Directory of its journal, if it is another; several: D,E.")
-    @_directory_option("--index-dir", "in_indexes", "Directory of its index files, if it is another.")
+    @_directory_option("--index-dir", "in_indexes", "Directory of its indexes, if it is another; several: D,E.")
     @click.option(
         "--config",
         "in_config",
@@ -64,7 +64,7 @@ def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]
 
 def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places | None:
     """Return the directories, None if none is given; what is given on the command line wins over the file."""
-    journal = [name for each in journal for name in each.split(",") if name]
+    data, journal, index = map(_split, (data, journal, index))
     if config is not None:
         settings = read_properties(config)
         data = data or _directories(settings.get(LEDGER_KEY))
@@ -75,7 +75,11 @@ def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], c
     if not data:
         return None
     ledger = tuple(map(os.path.abspath, data))
-    return Places(tuple(map(os.path.abspath, journal)) or ledger, ledger, tuple(map(os.path.abspath, index)))
+    return Places(tuple(map(os.path.abspath, journal)) or ledger[:1], ledger, tuple(map(os.path.abspath, index)))
+
+
+def _split(given: Sequence[str]) -> list[str]:
+    return [name for each in given for name in each.split(",") if name]
 
 
 def _directories(setting: Setting | None) -> tuple[str, ...]:

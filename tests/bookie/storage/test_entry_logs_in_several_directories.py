@@ -84,9 +84,9 @@ def test_ids_are_used_once_in_all_directories(disk: CrashingDisk, remembers: boo
 def test_a_log_on_a_full_disk_ends_and_the_next_one_is_elsewhere(disk: CrashingDisk) -> None:
     bench = Bench(disk, DIRECTORY, SECOND)
     assert bench.write(0) == 0
-    disk.full_directory = DIRECTORY
+    disk.full_directories = {DIRECTORY}
     assert bench.write(1) == 1
-    disk.full_directory = None
+    disk.full_directories = ()
     assert bench.write(2) == 1
     assert bench.where() == {"0.log": DIRECTORY, "1.log": SECOND}
     bench.check()
@@ -111,7 +111,7 @@ def test_after_a_write_that_failed_another_disk_is_tried(disk: CrashingDisk, beg
     bench = Bench(disk, DIRECTORY, SECOND)
     if begun:
         bench.write(0)
-    disk.broken_directory = DIRECTORY
+    disk.broken_directories = {DIRECTORY}
     with pytest.raises(OSError, match=os.strerror(errno.EIO)):
         bench.write(1)
     later = bench.write(1)
@@ -121,7 +121,7 @@ def test_after_a_write_that_failed_another_disk_is_tried(disk: CrashingDisk, beg
 
 def test_the_newest_id_may_be_missing_on_a_broken_disk(disk: CrashingDisk) -> None:
     bench = Bench(disk, DIRECTORY, SECOND)
-    disk.broken_directory = SECOND
+    disk.broken_directories = {SECOND}
     assert bench.write(0) == 0
     assert "lastId" not in disk.list_directory(SECOND)
     assert Bench(disk, DIRECTORY, SECOND).write(0) == 1

@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.storage.index_directories: index files in several directories."""
 
+import os
 from collections.abc import Sequence
 from random import Random
 
@@ -86,12 +87,12 @@ def test_two_files_of_one_ledger_are_refused(disk: CrashingDisk) -> None:
 def test_after_a_failed_write_new_files_are_made_elsewhere(disk: CrashingDisk) -> None:
     indexes = opened(disk)
     indexes.write([made(1)])
-    disk.broken_directory = DIRECTORY
+    disk.broken_directories = {DIRECTORY}
     with pytest.raises(OSError, match="error"):
         indexes.write([made(2)])
     indexes.write([made(2)])
     assert (where(disk, 1), where(disk, 2)) == ([DIRECTORY], [SECOND])
-    disk.broken_directory = None
+    disk.broken_directories = ()
     indexes.write([IndexChange(1, None, [placed(3, 2)])])
     indexes.write([made(3)])
     assert where(disk, 3) == [DIRECTORY]
@@ -111,6 +112,29 @@ def test_a_ledger_whose_file_may_come_back_is_made_in_its_place(disk: CrashingDi
     assert indexes.delete([1]) == []
     indexes.write([made(1)])
     assert where(disk, 1) == [SECOND]
+
+
+def test_a_move_that_a_java_bookie_has_begun_is_finished(disk: CrashingDisk) -> None:
+    """It was killed before, or after, it had removed the old file."""
+    indexes = opened(disk)
+    indexes.write([made(1), made(2)])
+    for ledger_id, is_removed in ((1, False), (2, True)):
+        path = indexes.path(ledger_id)
+        data, moved = disk.read(path), path.replace(DIRECTORY, SECOND)
+        disk.make_directories(os.path.dirname(moved))
+        file = disk.create(moved + ".rloc")
+        file.write(data, 0)
+        file.sync()
+        disk.sync_directory(os.path.dirname(moved))
+        if is_removed:
+            disk.remove(path)
+    again = opened(disk)
+    assert (where(disk, 1), where(disk, 2)) == ([DIRECTORY], [SECOND])
+    assert again.read_header(2) == HEADER
+    disk.crash()
+    disk.restart()
+    assert opened(disk).read_header(2) == HEADER
+    assert not any(name.endswith(".rloc") for name in disk._names)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -83,7 +83,7 @@ def test_each_directory_gets_logs() -> None:
 
 def test_one_directory_is_never_left(disk: CrashingDisk) -> None:
     directories = log_directories(disk)
-    disk.full_directory = DIRECTORY
+    disk.full_directories = {DIRECTORY}
     assert directories.next(DIRECTORY, 10) == DIRECTORY
     assert not directories.is_to_leave(DIRECTORY, 10)
 

@@ -1,0 +1,63 @@
+"""All disks of a bookie: what their space lets it do."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.space import LedgerDisks, Space
+from bookkeeper_tx.config import BookieConfig
+
+
+class BookieDisks:
+    """The disks of journals, ledgers and indexes, each in these directories; ``indexes`` may be the ``ledgers``."""
+
+    def __init__(
+        self, disk: Disk, journals: Sequence[str], ledgers: Sequence[str], indexes: Sequence[str], config: BookieConfig
+    ) -> None:
+        self._disk = disk
+        self._journals = {directory: Space(config) for directory in journals}
+        self.ledgers = LedgerDisks(disk, ledgers, config)
+        self.indexes = self.ledgers if list(indexes) == list(ledgers) else LedgerDisks(disk, indexes, config)
+
+    def look(self) -> None:
+        """Find out how full they are.  Blocks; raises OSError."""
+        for disks in self._kinds:
+            disks.look()
+        for directory, space in self._journals.items():
+            space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+
+    @property
+    def full(self) -> bool:
+        """Whether one of those of ledgers and indexes is full."""
+        return any(disks.full for disks in self._kinds)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether adds are to be refused, but for those of high priority."""
+        return any(disks.read_only for disks in self._kinds)
+
+    @property
+    def reserve_used(self) -> bool:
+        """Whether these are to be refused as well."""
+        return any(disks.reserve_used for disks in self._kinds)
+
+    @property
+    def journals_short(self) -> bool:
+        """Whether one of those of the journals is nearly full."""
+        return any(space.short for space in self._journals.values())
+
+    def usage(self) -> tuple[Mapping[str, Space], Mapping[str, Space]]:
+        """Return how full those of the ledgers are, by the directory in the configuration, and so those of the indexes.
+
+        The second is empty if they are the same.
+        """
+        ledgers, *more = [_by_configured(disks) for disks in self._kinds]
+        return ledgers, more[0] if more else {}
+
+    @property
+    def _kinds(self) -> list[LedgerDisks]:
+        return list(dict.fromkeys((self.ledgers, self.indexes)))
+
+
+def _by_configured(disks: LedgerDisks) -> dict[str, Space]:
+    return {os.path.dirname(current): space for current, space in disks.spaces.items()}

@@ -1,0 +1,36 @@
+"""Whether all ledger and index directories of a bookie are named: what is in the others would be told as missing."""
+
+import os
+from collections.abc import Sequence
+
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.errors import InvalidArgument, RefusedToStart
+from protocol_specs.disk.cookie import FILE_NAME
+
+
+def require_all_ledgers(
+    disk: Disk, ledger_currents: Sequence[str], index_currents: Sequence[str], indexes_named: bool
+) -> None:
+    """Raise InvalidArgument if these directories are not as many as the cookies in them say.
+
+    ``indexes_named``: those of the indexes are not by default those of the ledgers.  Raises OSError.
+    """
+    for current in dict.fromkeys((*ledger_currents, *index_currents)):
+        path = os.path.join(current, FILE_NAME)
+        try:
+            cookie = Cookie.decode(disk.read(path), path) if disk.exists(path) else None
+        except RefusedToStart:
+            continue
+        if cookie is not None:
+            _check("ledger", current, cookie.paths_of_ledgers, ledger_currents, "--data")
+        if cookie is not None and (indexes_named or cookie.index_directories):
+            _check("index", current, cookie.paths_of_indexes, index_currents, "--index-dir")
+
+
+def _check(kind: str, current: str, known: Sequence[str], given: Sequence[str], option: str) -> None:
+    if known and len(known) != len(given):
+        raise InvalidArgument(
+            f"the cookie in {current} is of a bookie with {len(known)} {kind} directories, {', '.join(known)}; given: "
+            f"{', '.join(map(os.path.dirname, given))}.  Name all of them, with {option} or --config"
+        )
