@@ -1,0 +1,57 @@
+"""Commands on a bookie's files want all of its ledger and index directories."""
+
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.errors import InvalidArgument
+
+NAMES = ("j", "a", "b", "x", "y")
+
+
+def made(directory: Path, ledgers: str, indexes: str) -> Path:
+    """Make directories of a bookie with these ledger and index directories, which were elsewhere then."""
+    old = [[f"/old/{name}" for name in names.split()] for names in ("j", ledgers, indexes)]
+    cookie = Cookie.of_directories("b:1", *old, None).encode()
+    for name in NAMES:
+        (directory / name / "current").mkdir(parents=True)
+        (directory / name / "current" / "VERSION").write_bytes(cookie)
+    return directory
+
+
+def held(directory: Path, ledgers: str, indexes: str = "") -> None:
+    kinds = [tuple(f"{directory}/{name}" for name in names.split()) for names in ("j", ledgers, indexes)]
+    with Places(*kinds).held(Disk()):
+        pass
+
+
+def refusal(directory: Path, ledgers: str, indexes: str = "") -> str:
+    with pytest.raises(InvalidArgument) as caught:
+        held(directory, ledgers, indexes)
+    return str(caught.value)
+
+
+def test_all_ledger_directories_are_named(tmp_path: Path) -> None:
+    bookie = made(tmp_path, "a b", "")
+    held(bookie, "a b")
+    text = refusal(bookie, "a")
+    assert f"2 ledger directories, /old/a, /old/b; given: {tmp_path}/a.  Name all of them, with --data" in text
+    assert "--data" in refusal(bookie, "a b x")
+    assert "2 index directories" in refusal(bookie, "a b", "x")
+
+
+def test_all_index_directories_are_named(tmp_path: Path) -> None:
+    bookie = made(tmp_path, "a", "x y")
+    held(bookie, "a", "x y")
+    assert "2 index directories, /old/x, /old/y" in refusal(bookie, "a", "x")
+    assert "--index-dir" in refusal(bookie, "a")
+
+
+def test_a_cookie_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
+    bookie = made(tmp_path, "a b", "")
+    for name in NAMES:
+        (bookie / name / "current" / "VERSION").write_bytes(b"?")
+    held(bookie, "a")
