@@ -14,6 +14,7 @@ from typing import Final
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.cookie_plan import CookiePlan, plan_cookie
 from bookkeeper_tx.bookie.disk import Directory, Disk, File
+from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.cookie import FILE_NAME as COOKIE_NAME
@@ -110,6 +111,20 @@ class Directories:
         """The directories of the indexes."""
         self.read_only = False
         """Whether one of them was on a read-only file system when it was opened."""
+
+    @classmethod
+    def of(cls, disk: Disk, config: BookieConfig) -> "Directories":
+        """Return those of a configuration."""
+        return cls(
+            disk,
+            config.journal_directory,
+            config.ledger_directory,
+            config.ledger_storage_class,
+            config.more_journal_directories,
+            config.more_ledger_directories,
+            config.index_directories,
+            config.storage_expansion_allowed,
+        )
 
     def open(self) -> None:
         """Check, make and lock the directories.  Raises RefusedToStart; then none is locked."""

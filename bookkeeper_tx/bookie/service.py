@@ -154,16 +154,7 @@ class BookieService(Service):
         self._config = descriptors.shared_out(self._config, descriptors.raise_limit())
         config, disk = self._config, self._disk
         security = self._security()  # first: it refuses a configuration before a file is touched
-        directories = Directories(
-            disk,
-            config.journal_directory,
-            config.ledger_directory,
-            config.ledger_storage_class,
-            more_journals=config.more_journal_directories,
-            more_ledgers=config.more_ledger_directories,
-            indexes=config.index_directories,
-            expands=config.storage_expansion_allowed,
-        )
+        directories = Directories.of(disk, config)
         directories.open()
         self._undo.append(directories.close)
         address = self._bind(config, directories.former_id)
@@ -284,7 +275,7 @@ class BookieService(Service):
             self._store,
             bookie.collection,
             self._worker("garbage"),
-            bookie.disks.ledgers,
+            bookie.disks,
             bookie_id,
             instance_id,
             self._clock,

@@ -69,7 +69,7 @@ def start_collector(
     storage: Any = WatchedStorage(bookie.collection, counts, deleted)
     of_store: Any = store
     collector = GarbageCollector(
-        clock, disk, config, of_store, storage, worker, bookie.disks.ledgers, BOOKIE, INSTANCE, clock.seconds
+        clock, disk, config, of_store, storage, worker, bookie.disks, BOOKIE, INSTANCE, clock.seconds
     )
     collector.start()
     return collector

@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.cluster import require_cluster
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disks import BookieDisks
 from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.compaction import Compacted, Compaction
 from bookkeeper_tx.bookie.garbage.compaction_schedule import CompactionSchedule
@@ -24,7 +25,6 @@ from bookkeeper_tx.bookie.garbage.overreplicated_ledgers import OverReplicatedLe
 from bookkeeper_tx.bookie.garbage.pace import Pace, Stopped
 from bookkeeper_tx.bookie.garbage.status import GarbageStatus
 from bookkeeper_tx.bookie.garbage.storage import Collected
-from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import MetadataError, StorageFailed
@@ -41,7 +41,7 @@ log = Logger()
 class GarbageCollector:
     """Collects every ``gc_wait_s`` seconds, and when :meth:`force` is called; one collection at a time.
 
-    ``instance_id`` is that of the cluster; ``worker`` reads entry logs; ``disks`` are those of the ledgers;
+    ``instance_id`` is that of the cluster; ``worker`` reads entry logs; ``disks`` are those of the bookie;
     ``time_s`` gives the time of day.
     """
 
@@ -53,7 +53,7 @@ class GarbageCollector:
         store: MetadataStore,
         storage: Collected,
         worker: Threads,
-        disks: LedgerDisks,
+        disks: BookieDisks,
         bookie_id: BookieId,
         instance_id: str | None,
         time_s: Callable[[], float],
@@ -85,7 +85,7 @@ class GarbageCollector:
     # Lifecycle -------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Collect for the first time after ``gc_wait_s``, or now if the ledger disk is full already."""
+        """Collect for the first time after ``gc_wait_s``, or now if a ledger disk is full already."""
         if self._disks.full:
             self._begin(None, forced=False)
         else:
@@ -284,8 +284,8 @@ class GarbageCollector:
     def _has_room(self, major: bool, forced: bool) -> bool:
         disks = self._disks
         if forced and self._config.force_gc_when_full:
-            return bool(disks.for_entry_log()) and bool(disks.for_index_file())
-        return disks.takes_copies(major)
+            return bool(disks.ledgers.for_entry_log()) and bool(disks.indexes.for_index_file())
+        return disks.ledgers.takes_copies(major)
 
     def _note(self, done: Compacted) -> None:
         status = self.status

@@ -31,13 +31,14 @@ from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
+from bookkeeper_tx.bookie.storage.replayed_ledgers import ReplayedLedgers
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
-from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, RefusedToStart, Unauthorized
+from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
 from bookkeeper_tx.threads.worker import Threads
@@ -95,7 +96,9 @@ class LedgerStorage:
         flusher = StorageFlush(self._logs, writer, slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self._deleted = DeletedLedgers(disk, directories.paths, time_s)
-        self._disk, self._index_writer = disk, writer
+        self._disk = disk
+        self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self._indexes, writer)
+        """What the replay of the journal needs besides."""
         self.collection = StorageCollection(
             directories,
             flush_worker,
@@ -343,42 +346,9 @@ class LedgerStorage:
         """End a flush under way, and any later one, soon: with FlushGivenUp, and with the rest in the journal."""
         self._flushes.give_up()
 
-    def check_deleted(self, ledger_id: int) -> None:
-        """Raise RefusedToStart if an unknown ledger has an index file: it was not deleted, but the header is gone."""
-        if self._ledgers.has_index(ledger_id):
-            raise RefusedToStart(
-                f"index {self._indexes.path(ledger_id)} has no header, and the journal has records of its ledger but "
-                "not its key: bring back the file, or remove it to give up the ledger"
-            )
-
-    def delete_replayed(self, ledger_id: int) -> None:
-        """Delete a ledger whose deletion is in the journal: for the replay, since it blocks.  Raises OSError."""
-        self._unflushed.forget(ledger_id)
-        has_index = self._ledgers.has_index(ledger_id)
-        self._ledgers.forget(ledger_id)
-        if has_index:
-            self._pages.forget((ledger_id,))
-            self._index_writer.delete((ledger_id,))
-
-    def replayed(self) -> None:
-        """End the replay of the journal: from now on a broken index is an error, not an unfinished file."""
-        self._ledgers.replaying = False
-
-    def doubt(self, ledger: Ledger) -> None:
-        """Let the next flush make the index of a ledger durable again, including the name of its file.
-
-        A killed process may have left unsynced bytes in the page cache; they read as if they were on the disk.
-        """
-        self._unflushed.change(ledger, doubtful=True)
-
     def flush_now(self) -> None:
         """Flush on this thread: for the replay, during which nothing else runs.  Raises OSError."""
         self._flushes.run_now()
-
-    @property
-    def replay_room_bytes(self) -> int:
-        """How much memory a replay that cannot flush may still take."""
-        return self._unflushed.replayed_bytes_max - self._unflushed.size_bytes
 
     def _slice_flushed(self, flushed: Flushed) -> None:
         """Have the files answer for these ledgers from now on."""

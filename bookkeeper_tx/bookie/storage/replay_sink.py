@@ -64,7 +64,7 @@ class StorageSink:
         self._storage.replay(ledger, run)
         if self._storage.full and not self._flush_error:
             self._flush()
-        if self._flush_error and self._storage.replay_room_bytes <= 0:
+        if self._flush_error and self._storage.replayed.room_bytes <= 0:
             raise ReplayTooLong(f"the journal has more than the memory for its replay takes: {self._flush_error}")
 
     def _flush(self) -> None:
@@ -77,19 +77,19 @@ class StorageSink:
     def deleted(self, ledger_id: int) -> None:
         """Take the deletion of a ledger: what was replayed of it until now is gone, and so is its index."""
         if not self._flush_error:  # else nothing can be removed; the next garbage collection finds it again
-            self._storage.delete_replayed(ledger_id)
+            self._storage.replayed.delete(ledger_id)
 
     def finish(self) -> None:
         """End the replay; the storage may serve."""
-        self._storage.replayed()
+        self._storage.replayed.end()
         if self.skipped:
             log.info("passed over {count} journal records of deleted ledgers", count=self.skipped)
 
     def _known(self, ledger_id: int) -> Ledger | None:
         ledger = self._storage.ledger(ledger_id)
         if ledger is None:
-            self._storage.check_deleted(ledger_id)
+            self._storage.replayed.check_deleted(ledger_id)
             self.skipped += 1
         elif ledger.indexed:
-            self._storage.doubt(ledger)
+            self._storage.replayed.doubt(ledger)
         return ledger

@@ -7,8 +7,8 @@ from attrs import evolve
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 
+from bookkeeper_tx.bookie.disks import BookieDisks
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
-from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import NoSuchLedger
@@ -93,7 +93,7 @@ class Bench:
         self.disk = disk
         self.config = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY, **config)
         self.store, self.clock = Store(), Clock()
-        self.disks = LedgerDisks(disk, [DIRECTORY], self.config)
+        self.disks = BookieDisks(disk, [], [DIRECTORY], [DIRECTORY], self.config)
         self.storage: LedgerStorage = new_storage(
             disk, DIRECTORY, entry_log_bytes_max=self.config.entry_log_bytes_max, read_cache_bytes_max=1
         )
@@ -117,7 +117,7 @@ class Bench:
 
     def look(self, free: float) -> None:
         """Have the collector know that so much of the disk is free, from 0 to 1."""
-        (space,) = self.disks.spaces.values()
+        (space,) = self.disks.ledgers.spaces.values()
         space.look(100_000, round(100_000 * free))
 
     def stored(self, ledger_id: int, *sizes: int, first: int = 0, metadata: LedgerMetadata = OPEN) -> None:
