@@ -70,6 +70,17 @@ def test_several_journals(tmp_path: Path) -> None:
     assert parsed(*given, "--journal-dir", "/a,/b", "--data", "/d").journal_directories == ("/a", "/b")
 
 
+def test_several_ledger_and_index_directories(tmp_path: Path) -> None:
+    path = tmp_path / "bk.conf"
+    path.write_text("metadataServiceUri=zk://h/l\nledgerDirectories=/f1,/f2\nindexDirectories=/x1,/x2\n")
+    given = ("--config", str(path))
+    config = parsed(*given, "--journal-dir", "/j")
+    assert (config.ledger_directories, config.index_directories) == (("/f1", "/f2"), ("/x1", "/x2"))
+    config = parsed(*given, "--data", "/a,/b", "--index-dir", "/c")
+    assert (config.ledger_directories, config.index_directories) == (("/a", "/b"), ("/c",))
+    assert config.journal_directories == ("/a",)
+
+
 def test_relative_directories_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert parsed("--metadata", "sqlite:///m", "--data", "d").ledger_directory == str(tmp_path / "d")

@@ -1,5 +1,6 @@
 """bookkeeper_tx.bookie.storage.index_directories: index files in several directories."""
 
+import errno
 import os
 from collections.abc import Sequence
 from random import Random
@@ -112,6 +113,24 @@ def test_a_ledger_whose_file_may_come_back_is_made_in_its_place(disk: CrashingDi
     assert indexes.delete([1]) == []
     indexes.write([made(1)])
     assert where(disk, 1) == [SECOND]
+
+
+def test_a_file_that_has_its_name_already_is_made_again_in_the_same_place(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = iter(ALL)
+    indexes = opened(disk, lambda _: next(choices))
+
+    def fail(path: str) -> None:
+        raise OSError(errno.EIO, "names are not on the disk", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "sync_directory", fail)
+        with pytest.raises(OSError, match="names are not on the disk"):
+            indexes.write([made(1)])
+    assert where(disk, 1) == [DIRECTORY]
+    indexes.write([made(1)])
+    assert where(disk, 1) == [DIRECTORY]
 
 
 def test_a_move_that_a_java_bookie_has_begun_is_finished(disk: CrashingDisk) -> None:
