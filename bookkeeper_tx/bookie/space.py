@@ -51,12 +51,18 @@ class LedgerDisks:
         """By directory; in the order of the configuration."""
 
     def look(self) -> None:
-        """Find out how full they are.  Blocks; raises OSError."""
+        """Find out how full they are.  Blocks; raises OSError if one does not tell, after all others have."""
+        failed: OSError | None = None
         for directory, space in self.spaces.items():
             before = space.short, space.full
-            space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+            try:
+                space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+            except OSError as error:
+                failed = error
             if (space.short, space.full) != before:
                 _tell(directory, space)
+        if failed is not None:
+            raise failed
 
     @property
     def writable(self) -> list[str]:

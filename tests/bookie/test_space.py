@@ -138,3 +138,17 @@ def test_entries_are_moved_while_one_disk_has_room_for_the_copies() -> None:
         for disks in [bench.use(*used)]
     ]
     assert seen == [(True, True), (False, True), (False, True), (False, False)]
+
+
+def test_a_disk_that_does_not_tell_hides_no_other() -> None:
+    bench = Bench(A, B)
+
+    def free_bytes(path: str) -> int:
+        if path == A:
+            raise OSError(5, "broken", path)
+        return 0
+
+    bench.disk.free_bytes = free_bytes
+    with pytest.raises(OSError, match="broken"):
+        bench.disks.look()
+    assert bench.disks.writable == [A]

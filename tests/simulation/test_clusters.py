@@ -7,15 +7,19 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
+from attrs import evolve
 
 from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.long_poll import TailWait
+from bookkeeper_tx.config import BookieConfig
 from compat_tests.targets.pytest_plugin import is_full
 from tests.simulation import planted
-from tests.simulation.world import fault, faults
+from tests.simulation.world import bookie_node, fault, faults
 from tests.simulation.world.history import Violation
 from tests.simulation.world.shrinking import shrink
 from tests.simulation.world.simulation import Outcome, Simulation
@@ -60,6 +64,22 @@ def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) 
         assert outcome.violation is None, f"python -m tests.simulation --seeds {seed}"
         counts += Counter(outcome.counts)
     assert min(counts[each] for each in ("appends", "entries read", "entries tailed", "recoveries", "faults")) > 20
+
+
+@pytest.mark.parametrize("first", range(0, 2 * CHUNK, CHUNK))
+def test_so_it_is_with_bookies_of_several_directories(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    config_of = bookie_node.config_of
+
+    def with_more(address: str, random: Random) -> BookieConfig:
+        more: dict[str, Any] = {
+            "more_ledger_directories": ("/more", "/journal"),
+            "index_directories": ("/index", "/ledgers"),
+        }
+        return evolve(config_of(address, random), **more)
+
+    monkeypatch.setattr(bookie_node, "config_of", with_more)
+    for seed in range(first, first + CHUNK):
+        assert Simulation(seed).run().violation is None, seed
 
 
 def test_a_seed_is_one_history() -> None:

@@ -82,6 +82,14 @@ def test_files_of_all_directories_are_listed(asked: Asked, tmp_path: Path) -> No
     assert asked.ask("/api/v1/bookie/list_disk_file?file_type=entrylog").json == {"entrylog files": "0.log\t9.log\t"}
 
 
+def test_index_files_are_those_of_the_index_directories(asked: Asked, tmp_path: Path) -> None:
+    put(asked, "0.log", "0/5/5.idx")
+    (tmp_path / "more" / "0" / "6").mkdir(parents=True)
+    (tmp_path / "more" / "0" / "6" / "6.idx").write_bytes(b"")
+    asked.bookie.index_directories = [str(tmp_path / "more")]
+    assert asked.ask("/api/v1/bookie/list_disk_file?file_type=index").json == {"index files": "6.idx\t"}
+
+
 def test_a_disk_that_fails_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(path: str) -> int:
         raise OSError(5, "Input/output error", path)

@@ -39,6 +39,18 @@ def test_ledgers_are_known_over_a_restart(disk: CrashingDisk) -> None:
     assert disk.read(PATH).split()[1:4] == [b"20000", b"7", f"{SCOPED:x}".encode()]
 
 
+def test_the_file_is_found_when_another_directory_comes_first(disk: CrashingDisk) -> None:
+    day, second = Day(), "/second/current"
+    disk.make_directories(second)
+    delete(opened(disk, day), 7)
+    turned = DeletedLedgers(disk, [second, DIRECTORY], day)
+    turned.load()
+    assert 7 in turned
+    delete(turned, 8)
+    assert [each in opened(disk, day) for each in (7, 8)] == [True, True]
+    assert disk.list_directory(second) == []
+
+
 def test_they_are_forgotten_after_seven_days(disk: CrashingDisk) -> None:
     day = Day()
     deleted = opened(disk, day)

@@ -110,3 +110,15 @@ def test_the_tools_look_into_all_directories(bench: Bench) -> None:
     partial = bktx("bookie", "consistency", "--data", bench.listed("a"), *places)
     assert partial.returncode == 1
     assert b"2 ledger directories" in partial.stderr
+
+
+def test_the_databases_may_be_in_a_directory_of_their_own(bench: Bench) -> None:
+    storage = {"ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"}
+    bookie = bench.started("a", "x", **storage)
+    bench.write()
+    bookie.kill()
+    assert bench.used("a x", "CURRENT") == "x"
+    bookie = bench.started("a", "x", **storage)
+    bench.check()
+    assert bookie.stop() == 0
+    assert "serves one ledger directory and one index directory" in bench.refused("a b", "x", **storage)

@@ -94,6 +94,8 @@ class BookieNode:
         self.disk = FaultyDisk(seed)
         self.disk.on_crash = self._power_failed
         self.random = Random(seed)
+        self._choose = Random(seed).choice
+        """Picks one of several directories."""
         self.bookie_id = f"{address}:{PORT}"
         self.config = config_of(address, self.random)
         if refused is not None:
@@ -142,6 +144,7 @@ class BookieNode:
             make_threads=self._make_threads,
             clock=lambda: self.machine.clock,
             salt=self.random.randbytes,
+            choose=self._choose,
         )
         reactor.shut_down = self.service.stopService
         self.service.startService()
