@@ -3,6 +3,7 @@
 A new one is made in a directory picked at random among those whose disks are not full.
 """
 
+import contextlib
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -91,7 +92,8 @@ class IndexDirectories:
             path = directory.files.path(ledger_id)
             copy = path + MOVED_SUFFIX.removeprefix(INDEX_SUFFIX)
             if self._find(ledger_id) is not None:
-                self._disk.remove(copy)
+                with contextlib.suppress(OSError):  # it is of no use
+                    self._disk.remove(copy)
                 continue
             self._sync_names(ledger_id)  # the old file must not come back beside the new one
             self._disk.rename(copy, path)

@@ -1,6 +1,7 @@
 """A bookie in memory whose metrics are looked at: real journal, storage and operations, time moved by hand."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import evolve
@@ -31,12 +32,20 @@ class WaitingWorker(InlineWorker):
 class MeasuredBookie:
     """A bookie that serves, and its metrics."""
 
-    def __init__(self, disk: CrashingDisk | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        disk: CrashingDisk | None = None,
+        more_ledgers: Sequence[str] = (),
+        indexes: Sequence[str] = (),
+        **settings: Any,
+    ) -> None:
         self.clock = Clock()
         self.metrics = Metrics(self.clock.seconds)
         workers = Workers(InlineWorker(), InlineWorker(), InlineWorker())
         config = evolve(CONFIG, **settings)
         self.disk = disk or new_disk()
+        for path in (*more_ledgers, *indexes):
+            self.disk.make_directories(path)
         self.bookie = Bookie(
             self.disk,
             DIRECTORY,
@@ -46,6 +55,8 @@ class MeasuredBookie:
             workers,
             on_fatal=lambda error: None,
             measured=self.metrics.measured,
+            more_ledgers=more_ledgers,
+            indexes=indexes,
             seconds=self.clock.seconds,
         )
         self.metrics.watch(self.bookie.parts, {"read": WaitingWorker()}, 2, config.connection_requests_bytes_max)

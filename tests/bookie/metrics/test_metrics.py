@@ -126,6 +126,18 @@ def test_the_disk_of_the_ledgers_is_shown_by_its_path(measured: MeasuredBookie) 
     assert 0 <= measured.value("bookie_ledger_dir__data_usage") <= 100
 
 
+def test_each_disk_of_ledgers_and_indexes_is_shown() -> None:
+    measured = MeasuredBookie(more_ledgers=["/more/current"], indexes=["/index/current"])
+    assert measured.value("bookie_ledger_num_dirs") == 2
+    assert measured.value("bookie_index_num_dirs") == measured.value("bookie_index_writable_dirs") == 1
+    for name in ("bookie_ledger_dir__data_usage", "bookie_ledger_dir__more_usage", "bookie_index_dir__index_usage"):
+        assert measured.value(name) == 0
+    measured.disk.full_directories = {"/more/current"}
+    measured.clock.advance(20)
+    assert measured.value("bookie_ledger_writable_dirs") == 1
+    assert measured.value("bookie_ledger_dir__more_usage") == 100
+
+
 def test_the_server_has_a_status(measured: MeasuredBookie) -> None:
     assert measured.value("bookie_SERVER_STATUS") == 1
     measured.metrics.is_serving = lambda: False
