@@ -115,6 +115,17 @@ class BookieConfig:
     """Serve reads only while disks are full or cannot be written; else the bookie ends (``readOnlyModeEnabled``)."""
     status_kept: bool = False
     """Keep over a restart that an operator has made the bookie read-only (``persistBookieStatusEnabled``)."""
+    data_integrity_checking: bool = False
+    """Whether a bookie that may have lost entries marks its ledgers, before it serves, and then copies from other
+    bookies what it should have (``dataIntegrityChecking``)."""
+    data_integrity_stamp_missing_cookies: bool = False
+    """Whether such a bookie writes cookies that are missing, or name other directories of this bookie, when all its
+    ledgers are marked; else it refuses to start (``dataIntegrityStampMissingCookies``)."""
+    replication_rate_bytes: int = field(default=-1)
+    """Bytes of entries that it copies in a second; 0 or less: as fast as they come (``replicationRateByBytes``)."""
+    local_consistency_check: bool = False
+    """Whether it is looked, at the start, if all entries of the indexes are in the entry logs
+    (``localConsistencyCheckOnStartup``)."""
     frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
     """Largest frame in bytes, its length word included (``nettyMaxFrameSizeBytes``)."""
     batch_read_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(0))

@@ -9,6 +9,9 @@ Outside scope 0 the 32 digits of the qualified name are cut in four: scope ``0x1
 
 from construct import Array, Const, GreedyBytes, If, Int32sb, Int64ub, Prefixed, Struct, this
 
+CHECK_NAME = "NEEDS_INTEGRITY_CHECK"
+"""A file of ours beside the index files: it is there while entries may be missing in the directory."""
+
 INDEX_SUFFIX = ".idx"
 
 SCOPED_LEVEL_DIGITS = 8
@@ -20,7 +23,10 @@ VERSION = 1
 """Version 1 has room for an explicit last add confirmed, version 0 has none.  Higher ones are refused."""
 
 FENCED = 0x1
-"""The only bit of ``state`` in use."""
+"""The bit of ``state`` that Java knows."""
+
+LIMBO = 0x2
+"""A bit of ours, which Java keeps and takes no notice of: the bookie may have lost entries of the ledger."""
 
 HEADER_FIXED_SIZE = 20
 """Bytes of a version 1 header besides master key and explicit last add confirmed."""
@@ -29,7 +35,7 @@ HEADER = Struct(
     "magic" / Const(MAGIC) * "`BKLE`",
     "version" / Int32sb * "1; 0 ends after the state",
     "master_key" / Prefixed(Int32sb, GreedyBytes) * "20 bytes",
-    "state" / Int32sb * "bit 0: fenced",
+    "state" / Int32sb * "bit 0: fenced; bit 1: in limbo, a bit of ours",
     "explicit_lac"
     / If(this.version >= VERSION, Prefixed(Int32sb, GreedyBytes))
     * "body of WRITE_LAC as it came; none if its size is 0",

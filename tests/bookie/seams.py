@@ -47,6 +47,7 @@ class StoredLedger:
     ledger_id: int
     master_key: bytes
     fenced: bool = False
+    limbo: bool = False
     explicit_lac: bytes | None = None
     last_add_confirmed: int = NO_ENTRY
     last_entry_id: int = NO_ENTRY

@@ -63,7 +63,9 @@ class BatchRead:
         """Read once the last add confirmed has passed ``previous``, or the time that the client gives is over."""
         ledger, status = known_ledger(self._storage, request.ledger_id)
 
-        if ledger is None:
+        if ledger is not None and ledger.limbo:
+            status = statuses.EUNKNOWNLEDGERSTATE
+        if ledger is None or status is not statuses.EOK:
             _refuse(request, connection, status)
             return
         # With the ledger that the wait holds: looked up again, it might have to be read from the disk.

@@ -84,6 +84,9 @@ class ReadLac:
         if ledger is None:
             _reply(request, connection, _without_entry(status, None), None, None)
             return
+        if ledger.limbo:
+            _reply(request, connection, statuses.EUNKNOWNLEDGERSTATE, None, None)
+            return
         last = ledger.last_entry_id
         found: EntryRun | Status | None = statuses.ENOENTRY
         if last != fields.NO_ENTRY:
@@ -119,6 +122,7 @@ def _without_entry(why: Status, explicit_lac: bytes | None) -> Status:
 
     As in Java's ``ReadLacProcessorV3``: no ledger counts as no entry, an explicit last add confirmed without an entry
     as an I/O error.  A failure of storage is an I/O error here, unlike there: something may be stored all the same.
+    Nor is a ledger in limbo told to have no entry.
     """
     if explicit_lac is not None or why not in (statuses.ENOENTRY, statuses.ENOLEDGER):
         return statuses.EIO

@@ -69,9 +69,11 @@ class ListEntries:
             _reply(request, connection, statuses.ETOOMANYREQUESTS, None)
             return
         # Now, and held: when its turn comes, it might have to be read from the disk again.
-        known = known_ledger(self._storage, request.ledger_id)
+        ledger, status = known_ledger(self._storage, request.ledger_id)
+        if ledger is not None and ledger.limbo:
+            ledger, status = None, statuses.EUNKNOWNLEDGERSTATE
         serving: Deferred[None] = self._turns.run(
-            lambda: Deferred.fromCoroutine(self._serve(request, connection, *known))
+            lambda: Deferred.fromCoroutine(self._serve(request, connection, ledger, status))
         )
         serving.addErrback(lambda failure: log.failure("a list of entries was not answered", failure))
 

@@ -33,6 +33,8 @@ class LongPoll:
         sensible = request.entry_id == fields.LAST_ENTRY and previous >= fields.NO_ENTRY
         if ledger is not None and request.piggyback and not sensible:
             status = statuses.EBADREQ
+        elif ledger is not None and ledger.limbo:
+            status = statuses.EUNKNOWNLEDGERSTATE  # a last add confirmed may have been lost that ends the wait
         if status is not statuses.EOK:
             _refuse(request, connection, status)
             return

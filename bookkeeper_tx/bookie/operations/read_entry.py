@@ -163,6 +163,8 @@ def stored_id(entry_id: int, ledger: Ledger) -> int | Status:
         return entry_id
     if entry_id != fields.LAST_ENTRY:
         return statuses.EBADREQ
+    if ledger.limbo:
+        return statuses.EUNKNOWNLEDGERSTATE  # whatever is here, there may have been a later one
     if ledger.last_entry_id == fields.NO_ENTRY:
         return statuses.ENOENTRY
     return ledger.last_entry_id

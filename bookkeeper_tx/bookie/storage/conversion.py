@@ -110,6 +110,8 @@ class Conversion:
         try:
             source.open()
             target.open()
+            if source.needs_integrity_check:
+                writer.set_needs_integrity_check(True)
             known = set(target.ledger_ids())
             if self._to == INDEX_FILES:
                 self._sync_files(sorted(known))

@@ -76,6 +76,15 @@ class IndexWriter:
             group.sync_directories(self._directories_above(named))
         return written
 
+    def set_needs_integrity_check(self, needed: bool) -> None:
+        """Note, durably, whether entries may be missing in the directory.  Raises OSError."""
+        path = os.path.join(self._indexes.directory, spec.CHECK_NAME)
+        if needed:
+            self._disk.replace(path, b"")
+        elif self._disk.exists(path):
+            self._disk.remove(path)
+            self._disk.sync_directory(self._indexes.directory)
+
     def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
         """Make pages durable as they are read, each told by its ledger and number, ascending.  Raises OSError.
 

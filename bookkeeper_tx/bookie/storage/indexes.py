@@ -21,6 +21,10 @@ class Indexes(Protocol):
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index.  Raises OSError."""
 
+    @property
+    def needs_integrity_check(self) -> bool:
+        """Whether entries may be missing here, so that every ledger has to be compared with its metadata."""
+
     def path(self, ledger_id: int) -> str:
         """Return where the index of a ledger is, for messages."""
 
@@ -54,6 +58,9 @@ class WritesIndexes(Protocol):
 
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
         """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again."""
+
+    def set_needs_integrity_check(self, needed: bool) -> None:
+        """Note, durably, whether entries may be missing here.  Raises OSError."""
 
     def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
         """Make pages durable as they are read, each told by its ledger and number.  Raises OSError, StorageFailed.

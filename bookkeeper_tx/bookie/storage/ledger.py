@@ -22,6 +22,7 @@ class Ledger:
         "last_flushed_id",
         "last_indexed_id",
         "ledger_id",
+        "limbo",
         "master_key",
         "next_read_id",
         "read_ahead_bytes",
@@ -32,6 +33,8 @@ class Ledger:
         self.master_key = master_key
         self.fenced = False
         """Whether only recovering clients may add."""
+        self.limbo = False
+        """Whether entries may have been lost here: then what is not here cannot be told from what never was."""
         self.deleted = False
         """Whether it was garbage, and is not here any more; requests may still hold it."""
         self.explicit_lac: bytes | None = None
@@ -53,7 +56,7 @@ class Ledger:
 
     def header(self) -> IndexHeader:
         """Return the header that the index file must have."""
-        return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"")
+        return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"", self.limbo)
 
     def __repr__(self) -> str:
         return f"<Ledger {ledger_name(self.ledger_id)}{' fenced' * self.fenced} last entry {self.last_entry_id}>"

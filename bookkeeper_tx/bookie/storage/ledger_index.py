@@ -38,6 +38,8 @@ class IndexHeader:
     fenced: bool = False
     explicit_lac: bytes = b""
     """Body of the last WRITE_LAC request; empty if there was none."""
+    limbo: bool = False
+    """Whether entries may have been lost here."""
 
     def pack(self) -> bytes:
         """Return the header's bytes, all ``HEADER_SIZE`` of them."""
@@ -72,7 +74,7 @@ def _packed(header: IndexHeader) -> bytes:
         {
             "version": spec.VERSION,
             "master_key": header.master_key,
-            "state": spec.FENCED if header.fenced else 0,
+            "state": spec.FENCED * header.fenced | spec.LIMBO * header.limbo,
             "explicit_lac": header.explicit_lac,
         }
     )
@@ -83,8 +85,8 @@ def _packed(header: IndexHeader) -> bytes:
 def _unpacked(data: bytes) -> tuple[int, IndexHeader]:
     """Return the version of a header and what it says; raises ConstructError."""
     values = spec.HEADER.parse(data)
-    fenced = bool(values.state & spec.FENCED)
-    return values.version, IndexHeader(bytes(values.master_key), fenced, bytes(values.explicit_lac or b""))
+    fenced, limbo = bool(values.state & spec.FENCED), bool(values.state & spec.LIMBO)
+    return values.version, IndexHeader(bytes(values.master_key), fenced, bytes(values.explicit_lac or b""), limbo)
 
 
 def explicit_lac_size_max(master_key: bytes) -> int:
@@ -144,6 +146,11 @@ class LedgerIndexes:
 
     def open(self) -> None:
         """Nothing is to be done: files are opened one by one, when they are read."""
+
+    @property
+    def needs_integrity_check(self) -> bool:
+        """Whether entries may be missing in the directory."""
+        return self._disk.exists(os.path.join(self.directory, spec.CHECK_NAME))
 
     def path(self, ledger_id: int) -> str:
         """Return the path of a ledger's index file."""

@@ -29,6 +29,7 @@ from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.limbo import Limbo, unless_lost
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.replayed_ledgers import ReplayedLedgers
@@ -99,6 +100,8 @@ class LedgerStorage:
         self._disk = disk
         self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self._indexes, writer)
         """What the replay of the journal needs besides."""
+        self.limbo = Limbo(self._unflushed, self._indexes, writer, config.data_integrity_checking)
+        """The ledgers that may have lost entries here."""
         self.collection = StorageCollection(
             directories,
             flush_worker,
@@ -131,6 +134,7 @@ class LedgerStorage:
         self._logs.start()
         self._deleted.load()
         self._ledgers.start()
+        self.limbo.start()
 
     def stop(self) -> Deferred[None]:
         """Close all files once a flush under way has ended.  Entries that are not flushed are in the journal only."""
@@ -143,7 +147,7 @@ class LedgerStorage:
         return self._ledgers.find(ledger_id)
 
     def open_for(self, ledger_id: int, master_key: bytes, ordinary: bool = False) -> tuple[Ledger, bool]:
-        """Return a ledger, made if it was unknown, and whether it was made.
+        """Return a ledger, made if it was unknown, and whether it was made, or has got its key now.
 
         ``ordinary``: it is opened for an add of another than a recovering client.  Raises Unauthorized if it has
         another key, LedgerFenced if it would be made for an ordinary add though it was deleted here, fenced, in the
@@ -159,7 +163,12 @@ class LedgerStorage:
             self._unflushed.change(ledger)
             return ledger, True
         if ledger.master_key != master_key:
-            raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
+            if ledger.master_key:
+                raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
+            # It was made for what it may have lost, and its metadata did not tell the key: as with Java the first wins.
+            ledger.master_key = master_key
+            self._unflushed.change(ledger)
+            return ledger, True
         return ledger, False
 
     def fence(self, ledger: Ledger) -> bool:
@@ -283,7 +292,8 @@ class LedgerStorage:
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds the entry: from memory, or from the entry logs, together with later entries.
 
-        Fails with NoSuchLedger, NoSuchEntry, or StorageFailed for an entry that is stored but cannot be read.
+        Fails with NoSuchLedger, NoSuchEntry, with UnknownLedgerState for an entry that may have been lost, or with
+        StorageFailed for one that is stored but cannot be read.
         """
         run = self.cached_run(ledger_id, entry_id)
         if run is not None:
@@ -294,7 +304,7 @@ class LedgerStorage:
             return fail()
         if ledger is None:
             return fail(NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)} here"))
-        return self._loader.load(ledger, entry_id)
+        return unless_lost(ledger, self._loader.load(ledger, entry_id))
 
     # Flush -----------------------------------------------------------------------------------------------------------
 

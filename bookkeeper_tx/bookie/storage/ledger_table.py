@@ -170,7 +170,7 @@ class LedgerTable:
 
     def _load(self, ledger_id: int, header: IndexHeader) -> Ledger:
         ledger = Ledger(ledger_id, header.master_key)
-        ledger.fenced = header.fenced
+        ledger.fenced, ledger.limbo = header.fenced, header.limbo
         ledger.explicit_lac = header.explicit_lac or None
         ledger.indexed = True
         if header.explicit_lac:

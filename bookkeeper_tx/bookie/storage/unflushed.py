@@ -54,6 +54,10 @@ class Unflushed:
         """The snapshot that is being flushed, or has to be flushed again."""
         self.flush_asked = False
         """Whether a flush of them was asked for."""
+        self.begun = 0
+        """How many flushes have begun, those that were tried again as one."""
+        self.ended = 0
+        """The number of the last one whose changes are durable."""
         self._changed: dict[int, Ledger] = {}
         """Ledgers whose header in the index file is out of date."""
         self._doubtful: set[int] = set()
@@ -72,7 +76,12 @@ class Unflushed:
         return self.active.size_bytes + flushing
 
     def __bool__(self) -> bool:
-        return bool(self.active or self._changed or self.snapshot is not None)
+        return self.changed or self.snapshot is not None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything that the last flush has not begun with."""
+        return bool(self.active or self._changed)
 
     def __contains__(self, ledger_id: int) -> bool:
         snapshot = self.snapshot
@@ -131,6 +140,7 @@ class Unflushed:
         self.snapshot = Snapshot(self.active, headers, mark)
         self.active, self._changed, self._doubtful = WriteCache(), {}, set()
         self.flush_asked = False
+        self.begun += 1
         return self.snapshot
 
     def last_flushing_id(self, ledger_id: int) -> int:
@@ -148,3 +158,4 @@ class Unflushed:
     def all_flushed(self) -> None:
         """End the flush."""
         self.snapshot = None
+        self.ended = self.begun

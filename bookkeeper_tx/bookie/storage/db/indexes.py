@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, Page, unpack_page
 from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations, put_locations
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import RefusedToStart, StorageFailed
+from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.disk import db_index as spec
 from protocol_specs.disk.entry_log import NO_LOCATION
@@ -46,12 +46,17 @@ class DbIndexes:
         self._plain = self._databases(spec.LEDGERS, spec.LOCATIONS)
         if self._disk.exists(os.path.join(self._directory, spec.SCOPED_LEDGERS)):
             self._open_scoped()
-        state = self._plain.ledgers.get(keys.STORAGE_STATE_KEY)
-        if state is not None and int(spec.STORAGE_STATE.parse(state).flags) & spec.NEEDS_INTEGRITY_CHECK:
-            raise RefusedToStart(
-                f"{self.path(0)} says that entries may have been lost, and that nothing may be served before a check: "
-                "let a Java bookie with dataIntegrityChecking=true repair the directory"
-            )
+
+    @property
+    def needs_integrity_check(self) -> bool:
+        """Whether entries may be missing here.  Raises OSError."""
+        return bool(self._flags & spec.NEEDS_INTEGRITY_CHECK)
+
+    def set_needs_integrity_check(self, needed: bool) -> None:
+        """Note, durably, whether entries may be missing here.  Raises OSError."""
+        flags = self._flags & ~spec.NEEDS_INTEGRITY_CHECK | spec.NEEDS_INTEGRITY_CHECK * needed
+        self._plain.ledgers.put([keys.STORAGE_STATE_KEY], [spec.STORAGE_STATE.build({"flags": flags})])
+        self._plain.ledgers.sync()
 
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have a state.  Raises OSError."""
@@ -148,6 +153,11 @@ class DbIndexes:
     @property
     def _all(self) -> list[Databases]:
         return [each for each in (getattr(self, "_plain", None), self._scoped) if each is not None]
+
+    @property
+    def _flags(self) -> int:
+        state = self._plain.ledgers.get(keys.STORAGE_STATE_KEY)
+        return 0 if state is None else int(spec.STORAGE_STATE.parse(state).flags)
 
     def _of(self, ledger_id: int) -> Databases | None:
         return self._scoped if ledger_id >= SCOPED_MIN else self._plain

@@ -18,14 +18,13 @@ def packed(header: IndexHeader) -> bytes:
     data = LedgerData(exists=True, fenced=header.fenced, masterKey=header.master_key)
     if header.explicit_lac:
         data.explicitLac = header.explicit_lac
+    if header.limbo:
+        data.limbo = True
     return data.SerializeToString()
 
 
 def unpacked(ledger_id: int, value: bytes) -> IndexHeader:
-    """Return what the value of a ledger says; raises StorageFailed.
-
-    So it does for a ledger in limbo: its entries may be lost, and whoever asks for them must not hear "no such entry".
-    """
+    """Return what the value of a ledger says; raises StorageFailed."""
     name = ledger_name(ledger_id)
     try:
         data = LedgerData.FromString(value)
@@ -35,6 +34,4 @@ def unpacked(ledger_id: int, value: bytes) -> IndexHeader:
         raise StorageFailed(f"RocksDB has no valid state of ledger {name}: {error}") from error
     if not data.IsInitialized():
         raise StorageFailed(f"RocksDB has no valid state of ledger {name}: it is cut short")
-    if data.limbo:
-        raise StorageFailed(f"ledger {name} is in limbo: this bookie may have lost entries of it")
-    return IndexHeader(data.masterKey, data.fenced, data.explicitLac)
+    return IndexHeader(data.masterKey, data.fenced, data.explicitLac, data.limbo)

@@ -140,14 +140,18 @@ def test_one_database_without_the_other_is_refused(tmp_path: Path, missing: str)
         (tmp_path / missing).rmdir()
 
 
-def test_a_storage_that_java_wants_checked_is_refused(disk: CrashingDisk) -> None:
-    opened(disk)
+def test_the_note_that_a_check_is_needed_is_that_of_java(disk: CrashingDisk) -> None:
+    indexes = opened(disk)
     states = disk.open_key_values(f"{DIRECTORY}/ledgers", CONFIG)
     states.put([keys.STORAGE_STATE_KEY], [bytes(8)])
-    assert list(opened(disk).ledger_ids()) == []
-    states.put([keys.STORAGE_STATE_KEY], [bytes(7) + b"\1"])
-    with pytest.raises(RefusedToStart, match="dataIntegrityChecking=true"):
-        opened(disk)
+    assert not indexes.needs_integrity_check
+    states.put([keys.STORAGE_STATE_KEY], [bytes(7) + b"\3"])
+    assert indexes.needs_integrity_check
+    indexes.set_needs_integrity_check(False)
+    assert states.get(keys.STORAGE_STATE_KEY) == bytes(7) + b"\2"
+    indexes.set_needs_integrity_check(True)
+    assert states.get(keys.STORAGE_STATE_KEY) == bytes(7) + b"\3"
+    assert list(indexes.ledger_ids()) == []
 
 
 def test_a_database_that_cannot_be_read_has_no_missing_ledgers(disk: CrashingDisk) -> None:

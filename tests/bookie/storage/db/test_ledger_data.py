@@ -15,10 +15,13 @@ def test_the_value_is_that_of_java() -> None:
     assert packed(IndexHeader(KEY_OF_PW, True)) == bytes.fromhex("080110011a14") + KEY_OF_PW
 
 
-@given(st.binary(max_size=20), st.booleans(), st.one_of(st.just(b""), st.binary(min_size=16, max_size=40)))
-def test_a_value_says_what_the_header_of_an_index_file_says(key: bytes, fenced: bool, body: bytes) -> None:
+BODIES = st.one_of(st.just(b""), st.binary(min_size=16, max_size=40))
+
+
+@given(st.binary(max_size=20), st.booleans(), BODIES, st.booleans())
+def test_a_value_says_what_the_header_of_an_index_file_says(key: bytes, fenced: bool, body: bytes, limbo: bool) -> None:
     body = b"\0" + body[1:]
-    header = IndexHeader(key, fenced, body if len(body) > 1 else b"")
+    header = IndexHeader(key, fenced, body if len(body) > 1 else b"", limbo)
     assert unpacked(7, packed(header)) == header
 
 
@@ -34,7 +37,7 @@ def test_a_bad_explicit_lac_is_not_served() -> None:
         unpacked(7, value)
 
 
-def test_a_ledger_in_limbo_is_not_served() -> None:
-    value = LedgerData(exists=True, fenced=False, masterKey=KEY_OF_PW, limbo=True).SerializeToString()
-    with pytest.raises(StorageFailed, match="ledger 7 is in limbo"):
-        unpacked(7, value)
+def test_limbo_is_that_of_java() -> None:
+    value = LedgerData(exists=True, fenced=True, masterKey=b"", limbo=True).SerializeToString()
+    assert unpacked(7, value) == IndexHeader(b"", True, limbo=True)
+    assert packed(IndexHeader(b"", True, limbo=True)) == value
