@@ -42,6 +42,15 @@ _pack_length = codecs.RECORD_LENGTH.pack_fixed
 _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 
 
+def sent_code(status: Status) -> int:
+    """Return the code of a status in replies to reads.
+
+    EUNKNOWNLEDGERSTATE goes out as EIO, which says as little of the entry: every Java client closes its V2 connection, and
+    fails all requests on it, when it reads the code 107.
+    """
+    return statuses.EIO.v2 if status is statuses.EUNKNOWNLEDGERSTATE else status.v2
+
+
 class AddRequests:
     """A run of add requests."""
 
@@ -100,7 +109,7 @@ class ReadRequests:
         append = replies.append
         for entry_id, answer in zip(self.entry_ids, answers, strict=False):
             if type(answer) is Status:
-                append(pack(REPLY_LENGTH, header, answer.v2, ledger_id, entry_id))
+                append(pack(REPLY_LENGTH, header, sent_code(answer), ledger_id, entry_id))
             else:
                 append(pack(REPLY_LENGTH + len(answer), header, statuses.OK, ledger_id, entry_id))
                 append(answer)  # type: ignore[arg-type]
@@ -170,7 +179,7 @@ class BatchReadRequest:
         return BATCH_READ_REPLY.pack_fixed(
             BATCH_REPLY_LENGTH + size,
             framing.reply_header(self.header),
-            status.v2,
+            sent_code(status),
             self.ledger_id,
             self.start_entry_id,
             self.request_id,
