@@ -156,16 +156,22 @@ class Directories:
 
     def plan_cookie(self, expected: Cookie, stored: bytes | None) -> CookiePlan:
         """Compare the cookies here and in the store with ``expected``; return those to write; raises RefusedToStart."""
+        filled = {
+            os.path.join(current, COOKIE_NAME)
+            for current in self._currents
+            if any(not name.startswith(COOKIE_NAME) for name in self._disk.list_directory(current))
+        }
+        return plan_cookie(expected, stored, self.read_cookies(), filled, self._expands)
+
+    def read_cookies(self) -> dict[str, bytes | None]:
+        """Return the content of each cookie by its path, None for one that is missing.  Raises OSError."""
         files: dict[str, bytes | None] = {}
-        filled: set[str] = set()
         for current in self._currents:
             path = os.path.join(current, COOKIE_NAME)
             files[path] = None
             with contextlib.suppress(FileNotFoundError):
                 files[path] = self._disk.read(path)
-            if any(not name.startswith(COOKIE_NAME) for name in self._disk.list_directory(current)):
-                filled.add(path)
-        return plan_cookie(expected, stored, files, filled, self._expands)
+        return files
 
     @property
     def former_id(self) -> str | None:

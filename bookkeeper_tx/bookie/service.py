@@ -10,16 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from twisted.application.service import Service
-from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie import descriptors
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
-from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
+from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
@@ -36,6 +36,7 @@ from bookkeeper_tx.transport.client_budget import ClientBudget, ClientLimits
 
 if TYPE_CHECKING:
     from bookkeeper_tx.bookie.http.service import HttpServer
+    from bookkeeper_tx.bookie.integrity.integrity import Integrity
 
 READ_THREADS = 2
 """Threads that read entries from the disk; more help only where reads wait for the disk and not for the interpreter."""
@@ -160,9 +161,11 @@ class BookieService(Service):
         address = self._bind(config, directories.former_id)
         self._undo.append(address.listening.close)
         check_bookie_id(address.bookie_id)  # before a cookie ties the directories to a name that cannot be
-        instance_id = await self._identify(address, directories)
+        self._undo.append(self._store.stop)
+        identity = Identity(config, self._store, directories, address.bookie_id)
+        await identity.establish()
         bookie = self._bookie(directories)
-        self._serve_http(address, directories, bookie)
+        self._serve_http(address, directories, bookie, identity)
         connection = partial(ServerConnection, config.frame_size_max, config.serves_batch_read)
         budget = ClientBudget(ClientLimits.of(config), self._reactor)
         factory = BookieFactory(connection, bookie.dispatch.serve, security, budget)
@@ -171,7 +174,7 @@ class BookieService(Service):
         self._show_budgets(budget)
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
-        await bookie.start()
+        integrity = await self._started(bookie, directories, identity, address.bookie_id)
         self._listen(address, factory)
         extensions = advertised(config, serves_tls=config.tls is not None)
         http = None if self._http is None else self._http.address
@@ -181,8 +184,11 @@ class BookieService(Service):
         )
         self._undo.append(registration.stop)
         await registration.start()
+        if integrity is not None:
+            self._undo.append(integrity.stop)
+            await integrity.start()
         if not directories.read_only:
-            self._collect_garbage(bookie, address.bookie_id, instance_id)
+            self._collect_garbage(bookie, address.bookie_id, identity.instance_id)
         self.address = address
         if self._http is not None:
             self._http.serving()
@@ -198,35 +204,26 @@ class BookieService(Service):
             tls = ServerTls(config.tls, self._reactor)
         return Security(config.auth, tls, self._reactor, config.handshake_timeout_s)
 
-    async def _identify(self, address: Address, directories: Directories) -> str | None:
-        """Connect to the cluster, made if there is none, and make sure that these are our directories there.
+    async def _started(
+        self, bookie: Bookie, directories: Directories, identity: Identity, bookie_id: BookieId
+    ) -> "Integrity | None":
+        """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
+        if not self._config.data_integrity_checking:
+            await bookie.start()
+            return None
+        # Only here, because it has a client.
+        from bookkeeper_tx.bookie.integrity.integrity import Integrity, forget_lost_journals
 
-        Returns the cluster's instance id.
-        """
-        self._undo.append(self._store.stop)
-        await self._store.start()
-        if await self._store.initialize():
-            log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
-        return await self._check_cookies(address, directories)
-
-    async def _check_cookies(
-        self, address: Address, directories: Directories, run: Callable[..., Deferred[Any]] = maybeDeferred
-    ) -> str | None:
-        """Make sure that these are our directories, and write the cookies that are missing, if they may be.
-
-        Returns the cluster's instance id.  ``run(function, *arguments)`` calls what waits for the disk: on this thread
-        while nobody is served.
-        """
-        instance_id = await self._store.instance_id()
-        config = self._config
-        kinds = config.journal_directories, config.ledger_directories, config.index_directories
-        expected = Cookie.of_directories(address.bookie_id, *kinds, instance_id)
-        stored = await self._store.read_cookie(address.bookie_id)
-        plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
-        await run(directories.write_cookies, plan)
-        if plan.to_store:
-            await self._store.write_cookie(address.bookie_id, plan.data, None if stored is None else stored[1])
-        return instance_id
+        if identity.lost is not None:
+            journals = [directories.journal, *directories.more_journals]
+            forget_lost_journals(self._disk, journals, directories.ledgers[0], directories.read_only)
+        await bookie.start()
+        workers = self._workers["read"], self._workers["flush"]
+        integrity = Integrity(self._reactor, self._config, self._store, bookie_id, bookie.parts.storage, *workers)
+        if identity.lost is not None:
+            await integrity.mark(identity.lost.reason)
+            await identity.stamp()
+        return integrity
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
         worker = self._workers[name] = self._make_threads(self._reactor, name, threads)
@@ -287,7 +284,7 @@ class BookieService(Service):
             self._metrics.garbage = collector.status
             self._http.bookie.garbage = collector
 
-    def _serve_http(self, address: Address, directories: Directories, bookie: Bookie) -> None:
+    def _serve_http(self, address: Address, directories: Directories, bookie: Bookie, identity: Identity) -> None:
         """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""
         if self._config.http_server_enabled:
             from bookkeeper_tx.bookie.http.service import HttpServer
@@ -305,7 +302,7 @@ class BookieService(Service):
                 availability=bookie.availability,
                 threads=threads,
                 metrics=self._metrics.text,
-                check_cookies=partial(self._check_cookies, address, directories, threads.run),
+                check_cookies=partial(identity.check, threads.run),
             )
             self._undo.append(self._http.stop)
 

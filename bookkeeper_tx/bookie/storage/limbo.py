@@ -75,7 +75,7 @@ def unless_lost(ledger: Ledger, loading: Deferred[EntryRun]) -> Deferred[EntryRu
         return loading
 
     def unknown(failure: Failure) -> Failure:
-        failure.trap(NoSuchEntry)
+        failure.trap(NoSuchEntry)  # type: ignore[no-untyped-call]
         raise UnknownLedgerState(f"ledger {ledger_name(ledger.ledger_id)} may have lost entries here")
 
     return loading.addErrback(unknown)

@@ -45,8 +45,8 @@ _unpack_length = codecs.RECORD_LENGTH.unpack_fixed
 def sent_code(status: Status) -> int:
     """Return the code of a status in replies to reads.
 
-    EUNKNOWNLEDGERSTATE goes out as EIO, which says as little of the entry: every Java client closes its V2 connection, and
-    fails all requests on it, when it reads the code 107.
+    EUNKNOWNLEDGERSTATE goes out as EIO, which says as little of the entry: every Java client closes its V2 connection,
+    and fails all requests on it, when it reads the code 107.
     """
     return statuses.EIO.v2 if status is statuses.EUNKNOWNLEDGERSTATE else status.v2
 

@@ -1,0 +1,71 @@
+"""Whether the directories of a bookie are those that its cluster knows: its cookies are compared, and written."""
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan
+from bookkeeper_tx.bookie.directories import Directories
+from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.metadata.interfaces import MetadataStore
+from bookkeeper_tx.model import BookieId
+
+Run = Callable[..., Deferred[Any]]
+"""Calls what waits for the disk."""
+
+log = Logger()
+
+
+class Identity:
+    """The cookies of a bookie in its ``directories`` and in the metadata ``store``."""
+
+    def __init__(
+        self, config: BookieConfig, store: MetadataStore, directories: Directories, bookie_id: BookieId
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._directories = directories
+        self._bookie_id = bookie_id
+        self.instance_id: str | None = None
+        """Of the cluster, once there is a connection to it."""
+        self.lost: Stamps | None = None
+        """The cookies to be written once all ledgers are marked, since entries may be lost."""
+
+    async def establish(self) -> None:
+        """Connect to the cluster, made if there is none, and make sure that these are our directories there."""
+        await self._store.start()
+        if await self._store.initialize():
+            log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
+        await self.check()
+
+    async def check(self, run: Run = maybeDeferred) -> None:
+        """Compare the cookies, and write those that are missing, if they may be.  Raises RefusedToStart.
+
+        ``run``: on this thread while nobody is served.
+        """
+        config, directories = self._config, self._directories
+        self.instance_id = await self._store.instance_id()
+        kinds = config.journal_directories, config.ledger_directories, config.index_directories
+        expected = Cookie.of_directories(self._bookie_id, *kinds, self.instance_id)
+        stored = await self._store.read_cookie(self._bookie_id)
+        if config.data_integrity_checking and stored is not None:
+            files = await run(directories.read_cookies)
+            stamped = config.data_integrity_stamp_missing_cookies
+            self.lost = lost_cookies(expected, *stored, files, stamped)
+            if self.lost is None:
+                directories.write_cookies(CookiePlan(stored[0]))
+            return
+        plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
+        await run(directories.write_cookies, plan)
+        if plan.to_store:
+            await self._store.write_cookie(self._bookie_id, plan.data, None if stored is None else stored[1])
+
+    async def stamp(self) -> None:
+        """Write the cookies that were lost: all ledgers are marked.  Raises MetadataConflict, OSError."""
+        assert self.lost is not None
+        await self._store.write_cookie(self._bookie_id, self.lost.data, self.lost.version)
+        self._directories.write_cookies(CookiePlan(self.lost.data, self.lost.files))
+        self.lost = None

@@ -1,0 +1,123 @@
+"""Copying entries of one ledger from other bookies into the storage of this one.
+
+They are read by our client, which verifies them and asks one replica after the other, and sealed again: that makes the
+bytes that the writer has sent.  Their journal is the note that the storage needs a check, which is there until they are
+flushed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.garbage.pace import Pace
+from bookkeeper_tx.bookie.integrity.durable import room
+from bookkeeper_tx.bookie.storage.ledger import while_held
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.model import Entry
+
+SINGLES: Final = 8
+"""Entries of a striped ledger that are read together; each may be as large as a frame."""
+
+UNREADABLE_MAX: Final = 3
+"""Entries that no bookie gives, after which the rest of the ledger is left for the next time."""
+
+log = Logger()
+
+
+class LedgerGone(Exception):
+    """The ledger was deleted, here or in the metadata store."""
+
+
+class Copying:
+    """Copies entries that ``reader`` reads; ``pace``, if there is one, is told of their bytes."""
+
+    def __init__(self, clock: Any, reader: LedgerReader, storage: LedgerStorage, pace: Pace | None) -> None:
+        self._clock = clock
+        self.reader = reader
+        self._storage = storage
+        self._pace = pace
+        self.count = 0
+        """Entries that were copied."""
+        self.errors: list[BookKeeperError] = []
+        """Why others could not be had."""
+
+    async def copy(self, missing: Iterable[range]) -> None:
+        """Copy entries as far as they can be had.  Raises LedgerGone, OSError."""
+        if self.reader.quorum.striped:
+            for ids in _chunks(each for stretch in missing for each in stretch):
+                await self._copy_singles(ids)
+        else:
+            for stretch in missing:
+                await self._copy_stretch(stretch)
+
+    async def _copy_stretch(self, ids: range) -> None:
+        """Copy consecutive entries; one that cannot be had is passed over."""
+        at = ids.start
+        while at < ids.stop and self._goes_on:
+            try:
+                async with aclosing(self.reader.entries(at, ids.stop - 1)) as pieces:
+                    async for piece in pieces:
+                        await self._store(piece.first_entry_id, piece)
+                        at = piece.last_entry_id + 1
+            except BookKeeperError as error:
+                self._note(error)
+                at += 1
+
+    async def _copy_singles(self, ids: Sequence[int]) -> None:
+        if not self._goes_on:
+            return
+        asked = [self.reader.read_entry(each) for each in ids]
+        for entry_id, answer in zip(ids, asked, strict=True):
+            try:
+                entry: Entry = await answer
+            except BookKeeperError as error:
+                self._note(error)
+            else:
+                await self._store(entry_id, [entry])
+
+    @property
+    def _goes_on(self) -> bool:
+        return len(self.errors) < UNREADABLE_MAX
+
+    def _note(self, error: BookKeeperError) -> None:
+        self.errors.append(error)
+        log.warn("an entry cannot be copied: {error}", error=error)
+
+    async def _store(self, first_entry_id: int, entries: Iterable[Entry]) -> None:
+        ledger_id, seal = self.reader.ledger_id, self.reader.digest.seal
+        sealed = [
+            seal(ledger_id, each.entry_id, each.last_add_confirmed, each.length, each.payload) for each in entries
+        ]
+        run = EntryRun.of_entries(ledger_id, first_entry_id, sealed)
+        await room(self._clock, self._storage)
+        loader = self._storage.loader
+        needed = ledger_id, run.first_entry_id, run.last_entry_id
+        held = await loader.load_for_add(*needed)
+        while not loader.is_loaded_for_add(*needed):
+            held = await loader.load_for_add(*needed)
+        while_held(held, self._add, run)
+        self.count += run.count
+        if self._pace is not None:
+            await self._pace.spend(run.size)
+
+    def _add(self, run: EntryRun) -> None:
+        ledger = self._storage.ledger(run.ledger_id)
+        if ledger is None:
+            raise LedgerGone
+        self._storage.add(ledger, run)
+
+
+def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+    chunk: list[int] = []
+    for each in ids:
+        chunk.append(each)
+        if len(chunk) == SINGLES:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

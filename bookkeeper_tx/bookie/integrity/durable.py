@@ -1,0 +1,31 @@
+"""Waiting for what is in memory to be on the disk."""
+
+from typing import Any, Final
+
+from twisted.internet.task import deferLater
+
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+
+LOOK_S: Final = 0.05
+"""How often it is looked whether a flush has ended."""
+
+
+async def room(clock: Any, storage: LedgerStorage) -> None:
+    """Wait while the write cache is full."""
+    while storage.full:
+        _ask(storage)
+        await deferLater(clock, LOOK_S)
+
+
+async def durable(clock: Any, storage: LedgerStorage) -> None:
+    """Wait until all that ``storage`` has now is durable, however often a flush fails."""
+    change = storage.limbo.last_change
+    while not storage.limbo.is_durable(change):
+        _ask(storage)
+        await deferLater(clock, LOOK_S)
+
+
+def _ask(storage: LedgerStorage) -> None:
+    """Have a flush begin; one that has failed is tried again in a while anyway."""
+    if not storage.flush_failed:
+        storage.on_flush_wanted()

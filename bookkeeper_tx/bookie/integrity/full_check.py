@@ -1,0 +1,139 @@
+"""The check of all ledgers that a bookie should have, pass by pass until nothing is missing.
+
+    LISTING --all ledgers of the store--> RECOVERING --those whose end is open--> COPYING --what is missing-->
+    --flushed--> out of limbo --flushed--> no check is needed any more
+
+A kill at any place leaves the note that a check is needed, and ledgers in limbo whose entries may not be on the disk.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from twisted.logger import Logger
+
+from bookkeeper_tx.bookie.garbage.at_once import at_once
+from bookkeeper_tx.bookie.integrity.copying import LedgerGone
+from bookkeeper_tx.bookie.integrity.durable import durable
+from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
+from bookkeeper_tx.bookie.integrity.shares import is_in
+from bookkeeper_tx.bookie.storage.ledger import while_held
+from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataCorrupt, NoSuchLedger
+from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
+from bookkeeper_tx.model import BookieId, ledger_name
+from bookkeeper_tx.threads.worker import Threads
+
+LOOKED_UP_AT_ONCE: Final = 100
+"""Ledgers that the store is asked for together."""
+
+RECOVERED_AT_ONCE: Final = 10
+"""Ledgers that are recovered together."""
+
+log = Logger()
+
+
+class FullCheck:
+    """Checks the ledgers of ``storage`` with ``repair``; ``writes`` is the worker of its flushes."""
+
+    def __init__(
+        self,
+        clock: Any,
+        store: ClientMetadataStore,
+        storage: LedgerStorage,
+        writes: Threads,
+        bookie_id: BookieId,
+        repair: LedgerRepair,
+    ) -> None:
+        self._clock = clock
+        self._store = store
+        self._storage = storage
+        self._writes = writes
+        self._bookie_id = bookie_id
+        self._repair = repair
+        self._left: LedgerIds | None = None
+        """The ledgers that were not in order in the last pass; None before the first."""
+        self._whole: deque[tuple[int, int]] = deque()
+        """Ledgers that are, and the change of the storage after which that is durable."""
+        self._first_error: Exception | None = None
+
+    async def run(self) -> bool:
+        """Make one pass; return whether no check is needed any more.  Raises MetadataError, OSError."""
+        ledgers = await self._listed() if self._left is None else self._left
+        log.info("checking the entries of {count} ledgers", count=len(ledgers))
+        self._first_error = None
+        failed, copied = LedgerIds(), 0
+        await self._recover(ledgers, failed)
+        for ledger_id in sorted(ledgers.ascending(), reverse=True):
+            if ledger_id not in failed:
+                copied += await self._copy(ledger_id, failed)
+            await self._leave_durable(failed)
+        await durable(self._clock, self._storage)
+        await self._leave_durable(failed)
+        self._left = failed
+        log.info("checked: {copied} entries were copied, {failed} ledgers are left", copied=copied, failed=len(failed))
+        if self._first_error is not None:
+            log.error("entries may be missing here: {error}", error=self._first_error)
+            return False
+        await durable(self._clock, self._storage)
+        await self._writes.run(self._storage.limbo.set_needs_check, False)
+        return True
+
+    async def _listed(self) -> LedgerIds:
+        listed, ids = LedgerIds(), await self._store.list_ledgers(None)
+        for at in range(0, len(ids), LOOKED_UP_AT_ONCE):
+            for ledger_id, is_here in await at_once(self._is_here, ids[at : at + LOOKED_UP_AT_ONCE]):
+                if is_here:
+                    listed.add(ledger_id)
+        return listed
+
+    async def _is_here(self, ledger_id: int) -> bool:
+        try:
+            return is_in((await self._store.read_ledger(ledger_id)).metadata, self._bookie_id)
+        except NoSuchLedger:
+            return False
+        except MetadataCorrupt:
+            return True
+
+    async def _recover(self, ledgers: LedgerIds, failed: LedgerIds) -> None:
+        async def recover(ledger_id: int) -> None:
+            await self._noting(ledger_id, failed, self._repair.recover)
+
+        ids = list(ledgers.ascending())
+        for at in range(0, len(ids), RECOVERED_AT_ONCE):
+            await at_once(recover, ids[at : at + RECOVERED_AT_ONCE])
+
+    async def _copy(self, ledger_id: int, failed: LedgerIds) -> int:
+        copied = await self._noting(ledger_id, failed, self._repair.copy)
+        if ledger_id not in failed:
+            self._whole.append((self._storage.limbo.last_change, ledger_id))
+        return copied or 0
+
+    async def _noting(self, ledger_id: int, failed: LedgerIds, do: Callable[[int], Awaitable[Any]]) -> Any:
+        """Return what ``do`` gives, None if it fails; a ledger that was deleted is in order."""
+        try:
+            return await do(ledger_id)
+        except LedgerGone:
+            return None
+        except ClientClosed:
+            raise
+        except (BookKeeperError, OSError) as error:
+            name = ledger_name(ledger_id)
+            log.warn("ledger {ledger} is not whole here yet: {error}", ledger=name, error=error)
+            self._first_error = self._first_error or error
+            failed.add(ledger_id)
+            return None
+
+    async def _leave_durable(self, failed: LedgerIds) -> None:
+        """Take the ledgers out of limbo that are whole on the disk."""
+        while self._whole and self._storage.limbo.is_durable(self._whole[0][0]):
+            await self._noting(self._whole.popleft()[1], failed, self._leave)
+
+    async def _leave(self, ledger_id: int) -> None:
+        while_held(await self._storage.loader.load(ledger_id), self._leave_loaded, ledger_id)
+
+    def _leave_loaded(self, ledger_id: int) -> None:
+        ledger = self._storage.ledger(ledger_id)
+        if ledger is not None:
+            self._storage.limbo.leave(ledger)

@@ -1,0 +1,161 @@
+"""A bookie whose disk was wiped, as a process: it lies to nobody, and has all that it should have in the end."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.errors import BookKeeperError, NoSuchEntry, UnknownLedgerState
+from bookkeeper_tx.model import LedgerMetadata, LedgerState
+from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie, LocalCluster
+from tests.integration.support.adding_channel import AddingChannel
+from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for
+
+SETTINGS = {"dataIntegrityChecking": "true", "dataIntegrityStampMissingCookies": "true", "flushInterval": 500}
+WHOLE = "all entries that this bookie should have are here"
+SIZES = ((2, 2, 2), (3, 2, 2), (3, 3, 2))
+
+
+def payloads(count: int, size: int = 100) -> list[bytes]:
+    return [index.to_bytes(8, "big") * (size // 8) for index in range(count)]
+
+
+@pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+    if request.param == "DbLedgerStorage":
+        pytest.importorskip("rocksdict")
+    settings = SETTINGS | {"ledgerStorageClass": request.param}
+    with LocalCluster(tmp_path, 3, settings=settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[OurClient]:
+    with OurClient(cluster.metadata_uri, read_timeout_s=3.0) as client:
+        yield client
+
+
+def wipe(bookie: LocalBookie) -> None:
+    bookie.kill()
+    shutil.rmtree(bookie.directory / "data")
+
+
+def own_entries(metadata: LedgerMetadata, bookie: LocalBookie, end: int) -> Iterator[int]:
+    quorum, starts = Quorum.of(metadata), [*(each.first_entry_id for each in metadata.fragments[1:]), end + 1]
+    for fragment, stop in zip(metadata.fragments, starts, strict=True):
+        for entry_id in range(fragment.first_entry_id, stop):
+            if bookie.bookie_id in [fragment.ensemble[index] for index in quorum.write_set(entry_id)]:
+                yield entry_id
+
+
+def lacks(client: OurClient, bookie: LocalBookie, ledger_id: int) -> list[int]:
+    """Return the entries that the bookie should have, and has not."""
+    metadata = client.metadata(ledger_id)
+    missing = []
+    with AddingChannel("127.0.0.1", bookie.port) as channel:
+        for entry_id in own_entries(metadata, bookie, metadata.last_entry_id):
+            try:
+                channel.read_entry(ledger_id, entry_id)
+            except BookKeeperError:
+                missing.append(entry_id)
+    return missing
+
+
+def is_whole(bookie: LocalBookie) -> bool:
+    return WHOLE in bookie.log
+
+
+def test_it_has_all_that_it_should_have_in_the_end_and_needs_no_check_then(
+    cluster: LocalCluster, client: OurClient
+) -> None:
+    ledgers = [append_and_close(client.create_ledger(*sizes), payloads(600)) for sizes in SIZES]
+    abandoned = client.create_ledger(3, 2, 2)
+    append(abandoned, payloads(200))
+    empty = append_and_close(client.create_ledger(3, 3, 2), [])
+    bookie = cluster.bookies[0]
+    wipe(bookie)
+    cluster.restart(0)
+    assert poll(lambda: is_whole(bookie)), bookie.log_end()
+    ledgers += [int(abandoned.ledger_id), empty]
+    assert [client.metadata(each).state for each in ledgers] == [LedgerState.CLOSED] * 5
+    assert [lacks(client, bookie, each) for each in ledgers] == [[]] * 5
+    for kill in (True, False):
+        cluster.kill(0) if kill else cluster.stop_bookie(0)
+        cluster.restart(0)
+        assert [lacks(client, bookie, each) for each in ledgers] == [[]] * 5
+        assert "checking the entries" not in bookie.log
+    reader = client.open_ledger(int(abandoned.ledger_id))
+    assert read(reader, 0, 199) == payloads(200)
+
+
+def test_a_recovering_client_does_not_take_it_for_a_witness_of_absence(
+    cluster: LocalCluster, client: OurClient
+) -> None:
+    writers = [client.create_ledger(2, 2, 2) for _ in range(6)]
+    for writer in writers:
+        append(writer, payloads(20))
+    shared = [
+        each
+        for each in writers
+        if set(client.metadata(int(each.ledger_id)).last_fragment.ensemble) != set(cluster.bookie_ids[1:])
+    ]
+    bookie, others = cluster.bookies[0], [1, 2]
+    wipe(bookie)
+    for index in others:
+        cluster.kill(index)
+    cluster.restart(0)
+    for writer in shared:
+        with pytest.raises(BookKeeperError), AddingChannel("127.0.0.1", bookie.port) as channel:
+            channel.read_entry(int(writer.ledger_id), 0)
+        with pytest.raises(BookKeeperError):
+            client.open_ledger(int(writer.ledger_id))
+        assert not client.metadata(int(writer.ledger_id)).closed
+    for index in others:
+        cluster.restart(index)
+    assert poll(lambda: is_whole(bookie)), bookie.log_end()
+    for writer in writers:
+        reader = client.open_ledger(int(writer.ledger_id))
+        assert read(reader, 0, 19) == payloads(20)
+    assert [lacks(client, bookie, int(each.ledger_id)) for each in writers] == [[]] * 6
+
+
+@pytest.mark.crash
+def test_killed_again_and_again_it_goes_on_and_never_says_that_an_entry_is_missing(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    slow = {"replicationRateByBytes": 60_000, "ledgerStorageClass": "DbLedgerStorage"}
+    with LocalCluster(tmp_path, 3, settings=SETTINGS | slow) as cluster, OurClient(cluster.metadata_uri) as client:
+        ledgers = [append_and_close(client.create_ledger(3, 2, 2), payloads(400)) for _ in range(6)]
+        ledgers.append(append_and_close(client.create_ledger(3, 3, 2), payloads(400)))
+        bookie = cluster.bookies[0]
+        wipe(bookie)
+        counts = []
+        for at_ms in (0, 300, 700, 1100):
+            cluster.restart(0)
+            time.sleep(at_ms / 1000)
+            counts.append(_present(client, bookie, ledgers))
+            bookie.kill()
+        cluster.restart(0)
+        assert not is_whole(bookie)
+        assert poll(lambda: is_whole(bookie), timeout_s=120), bookie.log_end()
+        assert counts == sorted(counts)
+        assert [lacks(client, bookie, each) for each in ledgers] == [[]] * len(ledgers)
+
+
+def _present(client: OurClient, bookie: LocalBookie, ledgers: list[int]) -> int:
+    count = 0
+    with AddingChannel("127.0.0.1", bookie.port) as channel:
+        for ledger_id in ledgers:
+            for entry_id in own_entries(client.metadata(ledger_id), bookie, 399):
+                try:
+                    channel.read_entry(ledger_id, entry_id)
+                except NoSuchEntry:
+                    pytest.fail(f"entry {entry_id} of ledger {ledger_id} is missing, says the bookie")
+                except BookKeeperError:
+                    pass
+                else:
+                    count += 1
+    return count
