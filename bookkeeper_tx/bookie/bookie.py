@@ -23,6 +23,7 @@ from bookkeeper_tx.bookie.journal.periodic_sync import PeriodicSync
 from bookkeeper_tx.bookie.journal.records import deleted_record
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
+from bookkeeper_tx.bookie.start_check import check_entries
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.sync_thread import STOP_LIMIT_S, SyncThread
@@ -205,8 +206,10 @@ class Bookie:
         try:
             replayed = self._at_start.replay(mark, sink, self._read_only)
         except ReplayTooLong as error:
-            raise RefusedToStart(f"{error}. {self._way_out(mark)}") from error
+            raise RefusedToStart(f"{error}. {self._at_start.way_out(mark, self._read_only)}") from error
         sink.finish()
+        if self._config.local_consistency_check:
+            check_entries(self._disk, list(self.disks.ledgers.spaces), self._storage, not self._read_only)
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
         return replayed.mark
@@ -224,16 +227,6 @@ class Bookie:
                 log.warn("space is short: gave up the old journal file {path}", path=path)
         except OSError as error:
             log.error("old journal files stay: {error}", error=error)
-
-    def _way_out(self, mark: LogMark) -> str:
-        """Tell what to do when what the journal has behind ``mark`` can neither be flushed nor be kept in memory."""
-        size, first = self._at_start.bytes_behind(mark), ", ".join(self._at_start.first_needed(mark))
-        ledgers = ", ".join(self.disks.ledgers.spaces)
-        room = "mount it for writing" if self._read_only else f"free as many on the disk of {ledgers}"
-        return (
-            f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
-            f"Only journal files older than {first} may be moved away"
-        )
 
     def _look(self) -> None:
         """Look whether the directories are ours, and how full their disks are."""

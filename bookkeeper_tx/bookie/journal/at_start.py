@@ -46,6 +46,16 @@ class JournalsAtStart:
             tuple(dropped for each in replayed for dropped in each.dropped),
         )
 
+    def way_out(self, mark: LogMark, read_only: bool) -> str:
+        """Tell what to do when what the journals have behind ``mark`` can neither be flushed nor be kept in memory."""
+        size, first = self.bytes_behind(mark), ", ".join(self.first_needed(mark))
+        room = f"free as many on the disk of {', '.join(self._ledger_directories)}"
+        room = "mount it for writing" if read_only else room
+        return (
+            f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
+            f"Only journal files older than {first} may be moved away"
+        )
+
     def bytes_behind(self, mark: LogMark) -> int:
         """Return how many bytes all journals have behind ``mark``."""
         pairs = zip(self._directories, marks_of(mark), strict=True)

@@ -1,14 +1,25 @@
 """The local consistency check: whether each entry of each index is in its entry log, as Java's check of this name."""
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from attrs import define
 
 from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
-from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
+from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.errors import StorageFailed
+
+
+class FindsIndexes(Protocol):
+    """Finds the index of each ledger."""
+
+    def ledger_ids(self) -> Iterator[int]:
+        """Give the ledgers that have an index."""
+
+    def find(self, ledger_id: int) -> Indexes | None:
+        """Return the indexes that have a ledger."""
 
 
 @define
@@ -21,7 +32,7 @@ class Checked:
 
 
 def check(
-    index_files: IndexFiles, logs: EntryLogs, checked: Checked, progress: Callable[[], None] = lambda: None
+    index_files: FindsIndexes, logs: EntryLogs, checked: Checked, progress: Callable[[], None] = lambda: None
 ) -> Iterator[Fault | BadIndex]:
     """Give what is wrong, ledger by ledger, and count in ``checked``; ``progress`` is called as it goes on.
 

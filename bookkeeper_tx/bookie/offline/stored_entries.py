@@ -9,7 +9,8 @@ from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
 from bookkeeper_tx.bookie.offline.records import one_line
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log_format import log_name
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page
+from bookkeeper_tx.bookie.storage.indexes import Indexes
+from bookkeeper_tx.bookie.storage.ledger_index import Page
 from bookkeeper_tx.entry.entry_format import format_of
 from bookkeeper_tx.entry.entry_log_scan import RECORD_SIZE_MAX
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
@@ -60,7 +61,7 @@ class BadIndex:
 
 
 def locations_of(
-    indexes: LedgerIndexes, ledger_id: int, first: int = 0, last: int | None = None
+    indexes: Indexes, ledger_id: int, first: int = 0, last: int | None = None
 ) -> Iterator[tuple[int, Page]]:
     """Give the pages of a ledger that may have locations of the entries ``first`` … ``last``, each with its first entry
     id; locations of other entries are 0.  Raises StorageFailed."""
@@ -79,7 +80,7 @@ def locations_of(
 
 
 def stored_entries(
-    indexes: LedgerIndexes, logs: EntryLogs, ledger_id: int, first: int = 0, last: int | None = None
+    indexes: Indexes, logs: EntryLogs, ledger_id: int, first: int = 0, last: int | None = None
 ) -> Iterator[Stored | Fault | BadIndex]:
     """Give the entries ``first`` … ``last`` of a ledger that has an index, ascending; what is wrong raises nothing."""
     try:

@@ -75,21 +75,22 @@ class LedgerStorage:
     ) -> None:
         """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
         self._directories = directories = LedgerDirectories(disk, disks, choose)
-        self._indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
+        self.indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
+        """Where the states of ledgers are, and the locations of entries."""
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directories, self._pieces)
         self._logs = EntryLogWriter(disk, directories, config.entry_log_bytes_max)
         self._pages = LedgerCache(config.index_pages_max * PAGE_SIZE)
         runs = ReadCache(config.read_cache_bytes_max)
-        self._loader = RunLoader(self._indexes, self._reader, self._pages, runs, read_worker)
+        self._loader = RunLoader(self.indexes, self._reader, self._pages, runs, read_worker)
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
-        self._ledgers = LedgerTable(self._indexes, self._reader, self._unflushed.__contains__)
+        self._ledgers = LedgerTable(self.indexes, self._reader, self._unflushed.__contains__)
         self.find_reads = MemoryReads(
             self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find
         ).find
         """Finds the entries of single reads that are in memory (:class:`MemoryReads`)."""
-        self.loader = LedgerLoader(self._ledgers, self._indexes, self._pages, read_worker)
+        self.loader = LedgerLoader(self._ledgers, self.indexes, self._pages, read_worker)
         """Brings into memory what requests need.
 
         Without it the methods here read ledgers from the disk themselves; entries before a ledger's last one are not
@@ -98,9 +99,9 @@ class LedgerStorage:
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self._deleted = DeletedLedgers(disk, directories.paths, time_s)
         self._disk = disk
-        self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self._indexes, writer)
+        self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self.indexes, writer)
         """What the replay of the journal needs besides."""
-        self.limbo = Limbo(self._unflushed, self._indexes, writer, config.data_integrity_checking)
+        self.limbo = Limbo(self._unflushed, self.indexes, writer, config.data_integrity_checking)
         """The ledgers that may have lost entries here."""
         self.collection = StorageCollection(
             directories,
@@ -111,7 +112,7 @@ class LedgerStorage:
             self._ledgers,
             self._deleted,
             self._logs,
-            self._indexes,
+            self.indexes,
             writer,
             self._reader,
             self._pages,
@@ -283,11 +284,11 @@ class LedgerStorage:
 
     def indexed_ranges(self, ledger_id: int, first_page: int, page_count: int) -> list[range]:
         """Return the ids of the entries in some pages of the index, ascending.  Blocks; raises StorageFailed."""
-        return self._indexes.ranges(ledger_id, first_page, page_count) if self._ledgers.has_index(ledger_id) else []
+        return self.indexes.ranges(ledger_id, first_page, page_count) if self._ledgers.has_index(ledger_id) else []
 
     def next_indexed_page(self, ledger_id: int, page: int) -> int | None:
         """Return the first page of the index from this one on that may have entries.  Blocks; raises StorageFailed."""
-        return self._indexes.next_page(ledger_id, page) if self._ledgers.has_index(ledger_id) else None
+        return self.indexes.next_page(ledger_id, page) if self._ledgers.has_index(ledger_id) else None
 
     def load_run(self, ledger_id: int, entry_id: int) -> Deferred[EntryRun]:
         """Fire with a run that holds the entry: from memory, or from the entry logs, together with later entries.
@@ -373,7 +374,7 @@ class LedgerStorage:
 
     def _close(self) -> None:
         self._logs.close()
-        self._indexes.close()
+        self.indexes.close()
         self._reader.close()
 
     def _is_stored(

@@ -458,7 +458,7 @@ def test_a_compaction_keeps_to_its_rate(disk: CrashingDisk, by_bytes: bool) -> N
 def locations(bench: Bench, ledger_id: int, count: int) -> list[tuple[int, int]]:
     from bookkeeper_tx.bookie.storage.entry_location import split_location
 
-    page = bench.storage._indexes.read_page(ledger_id, 0)
+    page = bench.storage.indexes.read_page(ledger_id, 0)
     return [split_location(each) for each in page[:count]]
 
 

@@ -43,7 +43,7 @@ class CrowdedBookie(ColdBookie):
         super().__init__(directory)
         self.table = self.storage._ledgers
         self.table._count_max = 1
-        indexes = self.storage._indexes
+        indexes = self.storage.indexes
         self.table.read = self.off_reactor(self.table.read)  # type: ignore[method-assign]
         indexes.read_page = self.off_reactor(indexes.read_page)  # type: ignore[method-assign]
 
@@ -92,7 +92,7 @@ def test_ledgers_of_mixed_adds_stay_until_all_are_there(crowded: CrowdedBookie) 
 
 def test_a_ledger_that_cannot_be_read_is_not_read_again_for_who_has_waited(crowded: CrowdedBookie) -> None:
     for ledger_id in CROWD:
-        Path(crowded.storage._indexes.path(ledger_id)).write_bytes(bytes(1024))
+        Path(crowded.storage.indexes.path(ledger_id)).write_bytes(bytes(1024))
     crowded.connection = ServerConnection()
     assert statuses_in(crowded.receive(reads_of_crowd())) == [statuses.EIO] * len(CROWD)
 

@@ -556,16 +556,16 @@ def test_the_last_add_confirmed_is_read_from_where_the_entry_is_now(disk: Crashi
     result_of(storage.stop())
     reading = SteppedWorker()
     storage = small(disk, read_worker=reading)
-    last_entry = storage._indexes.last_entry
+    last_entry = storage.indexes.last_entry
 
     def moved_after(ledger_id: int) -> Any:
         found_there = last_entry(ledger_id)
-        storage._indexes.last_entry = last_entry  # type: ignore[method-assign]
+        storage.indexes.last_entry = last_entry  # type: ignore[method-assign]
         result_of(storage.collection.move(found(disk, LogName(0))))
         result_of(storage.collection.delete_log(LogName(0)))
         return found_there
 
-    storage._indexes.last_entry = moved_after  # type: ignore[method-assign]
+    storage.indexes.last_entry = moved_after  # type: ignore[method-assign]
     loading = storage.loader.load(7)
     reading.run_all()
     assert result_of(loading).last_add_confirmed == 0

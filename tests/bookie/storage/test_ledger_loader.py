@@ -128,13 +128,13 @@ def test_an_add_learns_of_pages_that_cannot_be_read_without_the_disk(
     outcome = cold.load_for_add(3, 3)
     cold.worker.step()
     cold.disk.remove(f"{DIRECTORY}/0/7/7.idx")
-    cold.storage._indexes.replaced(7)
+    cold.storage.indexes.replaced(7)
     cold.worker.run_all()
     assert cold.loader.is_loaded_for_add(7, 3, 3)
     ledger = cold.storage.ledger(7)
     assert ledger is not None
     with monkeypatch.context() as patched:
-        patched.setattr(cold.storage._indexes, "read_page", lambda *_: pytest.fail("it blocks"))
+        patched.setattr(cold.storage.indexes, "read_page", lambda *_: pytest.fail("it blocks"))
         with pytest.raises(StorageFailed, match="cannot read index"):
             cold.storage.add(ledger, run_of(3, 50))
     assert not cold.loader.is_ready_for_add(7, 3, 3), "the next add looks again"

@@ -4,16 +4,15 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import BookKeeperError, NoSuchEntry, UnknownLedgerState
+from bookkeeper_tx.errors import BookKeeperError, NoSuchEntry
 from bookkeeper_tx.model import LedgerMetadata, LedgerState
 from bookkeeper_tx.quorums.quorum import Quorum
-from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie, LocalCluster
+from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support.adding_channel import AddingChannel
-from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for
+from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read
 
 SETTINGS = {"dataIntegrityChecking": "true", "dataIntegrityStampMissingCookies": "true", "flushInterval": 500}
 WHOLE = "all entries that this bookie should have are here"
