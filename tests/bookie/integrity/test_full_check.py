@@ -1,0 +1,186 @@
+"""bookkeeper_tx.bookie.integrity.full_check: what a wiped bookie copies, from puppets, onto a disk that crashes."""
+
+import pytest
+
+from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, UnknownLedgerState
+from bookkeeper_tx.model import LedgerState
+from tests.bookie.crashing_disk import CrashingDisk, new_disk
+from tests.bookie.integrity.repaired import SELF, Repaired
+from tests.client.puppets import Cluster
+
+pytestmark = pytest.mark.usefixtures("ledger_storage_class")
+
+COUNT = 12
+
+
+def cluster_of(*names: str) -> Cluster:
+    return Cluster([SELF, *names])
+
+
+def written(cluster: Cluster, *sizes: int, closed: bool = True, count: int = COUNT, size: int = 20) -> int:
+    cluster._seed += 1  # other bookies than the ledger before
+    writer = cluster.result(cluster.client().create_ledger(*sizes, password=b"secret"))
+    if count:
+        cluster.result(writer.append_many([bytes([at]) * size for at in range(count)]))
+    if closed:
+        cluster.result(writer.close())
+    cluster.network.run()
+    return int(writer.ledger_id)
+
+
+def stored(cluster: Cluster, ledger_id: int) -> dict[int, bytes]:
+    """Return the entries that bookie ``b1`` had before it was wiped."""
+    ledger = cluster.bookies[SELF].ledgers.get(ledger_id)
+    return {} if ledger is None else ledger.entries
+
+
+def in_order(bookie: Repaired, before: dict[int, dict[int, bytes]]) -> bool:
+    """Whether the bookie has the same bytes as before, says of others that they are missing, and needs no check."""
+    for ledger_id, entries in before.items():
+        wanted = [entries.get(each, NoSuchEntry) for each in range(COUNT + 1)]
+        if bookie.answers(ledger_id, COUNT + 1) != wanted:
+            return False
+    return not bookie.storage.limbo.needs_check()
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 2), (3, 2, 2), (3, 2, 1)])
+def test_a_closed_ledger_has_the_same_bytes_in_the_end(disk: CrashingDisk, sizes: tuple[int, int, int]) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledgers = [written(cluster, *sizes) for _ in range(5)]
+    before = {each: dict(stored(cluster, each)) for each in ledgers if stored(cluster, each)}
+    bookie = Repaired(cluster, disk)
+    assert bookie.mark() == len(before)
+    for ledger_id in before:
+        assert set(bookie.answers(ledger_id, COUNT)) == {UnknownLedgerState}
+    assert bookie.wait(bookie.check.run())
+    assert in_order(bookie, before)
+    bookie.crash()
+    assert in_order(bookie, before)
+
+
+def test_a_ledger_without_entries_and_one_of_other_bookies_are_in_order_at_once(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2")
+    empty = written(cluster, 2, 2, 2, count=0)
+    bookie = Repaired(cluster, disk)
+    assert bookie.mark() == 1
+    assert bookie.wait(bookie.check.run())
+    assert bookie.answers(empty, 1) == [NoSuchEntry]
+
+
+def test_a_ledger_whose_other_replicas_are_away_stays_in_limbo_and_the_others_go_on(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledgers = [written(cluster, 2, 2, 2) for _ in range(12)]
+    before = {each: dict(stored(cluster, each)) for each in ledgers if stored(cluster, each)}
+    lost = {each for each in before if "b2" in cluster.metadata(each).fragments[0].ensemble}
+    assert lost
+    assert set(before) - lost
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    cluster.bookies["b2"].fails = BookieUnavailable("gone")
+    for _ in range(2):
+        assert not bookie.wait(bookie.check.run())
+        for ledger_id, entries in before.items():
+            wanted = [UnknownLedgerState if ledger_id in lost else entries[each] for each in range(COUNT)]
+            assert bookie.answers(ledger_id, COUNT) == wanted
+        assert bookie.storage.limbo.needs_check()
+    cluster.bookies["b2"].fails = None
+    bookie.crash()
+    assert bookie.wait(bookie.check.run())
+    assert in_order(bookie, before)
+
+
+def test_entries_around_one_that_nobody_has_are_copied(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2")
+    ledger_id = written(cluster, 2, 2, 2)
+    before = dict(stored(cluster, ledger_id))
+    del cluster.bookies["b2"].ledgers[ledger_id].entries[5]
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    assert not bookie.wait(bookie.check.run())
+    wanted = [before[each] if each != 5 else UnknownLedgerState for each in range(COUNT)]
+    assert bookie.answers(ledger_id, COUNT) == wanted
+
+
+def test_an_open_ledger_is_recovered_first(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2", "b3", "b4")
+    ledger_id = written(cluster, 4, 4, 2, closed=False)
+    bookie = Repaired(cluster, disk)
+    assert bookie.mark() == 1
+    assert bookie.wait(bookie.check.run())
+    assert cluster.metadata(ledger_id).state is LedgerState.CLOSED
+    assert cluster.metadata(ledger_id).last_entry_id == COUNT - 1
+    assert in_order(bookie, {ledger_id: cluster.bookies["b2"].ledgers[ledger_id].entries})
+
+
+def test_a_ledger_that_goes_on_elsewhere_is_copied_and_its_writer_is_not_disturbed(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2", "b3")
+    writer = cluster.result(cluster.client().create_ledger(2, 2, 2, password=b"secret"))
+    while SELF not in writer.metadata.last_fragment.ensemble:
+        writer = cluster.result(cluster.client().create_ledger(2, 2, 2, password=b"secret"))
+        cluster._seed += 1
+    cluster.result(writer.append_many([b"before"] * COUNT))
+    before = dict(stored(cluster, int(writer.ledger_id)))
+    cluster.bookies[SELF].fails = BookieUnavailable("gone")
+    cluster.result(writer.append_many([b"after"] * 5))
+    bookie = Repaired(cluster, disk)
+    assert bookie.mark() == 1
+    assert bookie.wait(bookie.check.run())
+    assert bookie.answers(int(writer.ledger_id), COUNT) == [before[each] for each in range(COUNT)]
+    assert cluster.result(writer.append(b"still open")) == COUNT + 5
+
+
+def test_a_ledger_that_was_deleted_meanwhile_needs_nothing(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2")
+    ledger_id = written(cluster, 2, 2, 2)
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    del cluster.state.ledgers[ledger_id]
+    assert bookie.wait(bookie.check.run())
+    assert bookie.answers(ledger_id, 1) == [UnknownLedgerState], "until the garbage collection finds it"
+    assert not bookie.storage.limbo.needs_check()
+
+
+def test_entries_that_are_here_are_not_copied_again(disk: CrashingDisk) -> None:
+    """A bookie that Java has flagged, which has all, or most, of its entries."""
+    cluster = cluster_of("b2")
+    ledger_id = written(cluster, 2, 2, 2)
+    before = {ledger_id: dict(stored(cluster, ledger_id))}
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    assert bookie.wait(bookie.check.run())
+    bookie.storage.limbo.set_needs_check(True)
+    cluster.bookies["b2"].requests.clear()
+    bookie.crash()
+    assert bookie.wait(bookie.check.run())
+    assert not [each for each in cluster.bookies["b2"].requests if "read" in each]
+    assert in_order(bookie, before)
+
+
+@pytest.mark.slow
+def test_a_power_cut_at_any_step_leaves_no_lie_and_the_next_start_goes_on() -> None:
+    step, steps = 0, 0
+    while True:
+        disk = new_disk(step)
+        cluster = cluster_of("b2", "b3")
+        ledgers = [written(cluster, 2, 2, 2), written(cluster, 3, 2, 2)]
+        before = {each: dict(stored(cluster, each)) for each in ledgers if stored(cluster, each)}
+        bookie = Repaired(cluster, disk)
+        bookie.mark()
+        disk.crash_at = step
+        try:
+            whole = bookie.wait(bookie.check.run())
+        except Exception:  # the power is off
+            whole = False
+        bookie.crash()
+        for ledger_id, entries in before.items():
+            for entry_id, answer in enumerate(bookie.answers(ledger_id, COUNT)):
+                wanted = entries.get(entry_id)
+                assert answer in ((wanted, UnknownLedgerState) if wanted else (NoSuchEntry, UnknownLedgerState))
+        if bookie.storage.limbo.needs_check():
+            assert bookie.wait(bookie.check.run())
+        assert in_order(bookie, before)
+        steps += 1
+        if whole:
+            break
+        step += 1
+    assert steps > 10
