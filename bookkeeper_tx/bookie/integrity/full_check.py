@@ -20,7 +20,7 @@ from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataCorrupt, NoSuchLedger
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.threads.worker import Threads
@@ -116,7 +116,7 @@ class FullCheck:
             return await do(ledger_id)
         except LedgerGone:
             return None
-        except ClientClosed:
+        except (ClientClosed, MetadataUnavailable):
             raise
         except (BookKeeperError, OSError) as error:
             name = ledger_name(ledger_id)

@@ -1,6 +1,6 @@
 """The data integrity check of a bookie from start to stop (docs/guides/bookie.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -34,6 +34,17 @@ READ_BYTES_MAX: Final = 32 * MIB
 log = Logger()
 
 
+def cluster_client(reactor: Any, config: BookieConfig) -> BookKeeper:
+    """Make a client of the bookie's cluster."""
+    settings = ClientConfig(
+        protocol=WireProtocol.V3,  # V2 cannot name ledgers of other scopes
+        metadata_timeout_s=config.metadata_timeout_s,
+        frame_size_max=config.frame_size_max,
+        read_bytes_max=READ_BYTES_MAX,
+    )
+    return BookKeeper(open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s), settings, reactor)
+
+
 class Integrity:
     """Marks the ledgers of a bookie if entries may be lost, and copies what is missing while it serves."""
 
@@ -46,8 +57,10 @@ class Integrity:
         storage: LedgerStorage,
         reads: Threads,
         writes: Threads,
+        make_client: Callable[[Any, BookieConfig], BookKeeper] = cluster_client,
     ) -> None:
         """``reads`` are threads that look into indexes, ``writes`` the one that flushes."""
+        self._make_client = make_client
         self._reactor = reactor
         self._config = config
         self._store = store
@@ -89,16 +102,7 @@ class Integrity:
             await self._client.close()
 
     async def _check(self) -> None:
-        client = self._client = BookKeeper(
-            open_metadata_store(self._config.metadata_uri, self._reactor, self._config.metadata_timeout_s),
-            ClientConfig(
-                protocol=WireProtocol.V3,  # V2 cannot name ledgers of other scopes
-                metadata_timeout_s=self._config.metadata_timeout_s,
-                frame_size_max=self._config.frame_size_max,
-                read_bytes_max=READ_BYTES_MAX,
-            ),
-            self._reactor,
-        )
+        client = self._client = self._make_client(self._reactor, self._config)
         await self._check_with(client)
         self._client = None
         await client.close()
