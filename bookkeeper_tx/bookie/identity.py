@@ -64,8 +64,9 @@ class Identity:
             await self._store.write_cookie(self._bookie_id, plan.data, None if stored is None else stored[1])
 
     async def stamp(self) -> None:
-        """Write the cookies that were lost: all ledgers are marked.  Raises MetadataConflict, OSError."""
-        assert self.lost is not None
+        """Write the cookies that were lost, if any: all ledgers are marked.  Raises MetadataConflict, OSError."""
+        if self.lost is None:
+            return
         await self._store.write_cookie(self._bookie_id, self.lost.data, self.lost.version)
         self._directories.write_cookies(CookiePlan(self.lost.data, self.lost.files))
         self.lost = None

@@ -212,17 +212,14 @@ class BookieService(Service):
             await bookie.start()
             return None
         # Only here, because it has a client.
-        from bookkeeper_tx.bookie.integrity.integrity import Integrity, forget_lost_journals
+        from bookkeeper_tx.bookie.integrity.integrity import Integrity
 
-        if identity.lost is not None:
-            journals = [directories.journal, *directories.more_journals]
-            forget_lost_journals(self._disk, journals, directories.ledgers[0], directories.read_only)
+        workers, storage = (self._workers["read"], self._workers["flush"]), bookie.parts.storage
+        integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
+        integrity.before_replay(directories, identity.lost)
         await bookie.start()
-        workers = self._workers["read"], self._workers["flush"]
-        integrity = Integrity(self._reactor, self._config, self._store, bookie_id, bookie.parts.storage, *workers)
-        if identity.lost is not None:
-            await integrity.mark(identity.lost.reason)
-            await identity.stamp()
+        await integrity.before_serving(identity.lost)
+        await identity.stamp()
         return integrity
 
     def _worker(self, name: str, threads: int = 1) -> Worker:

@@ -30,7 +30,7 @@ log = Logger()
 
 
 class LedgerGone(Exception):
-    """The ledger was deleted, here or in the metadata store."""
+    """The ledger was deleted, here or in the metadata store, or nothing of it has ever come here: nothing was lost."""
 
 
 class Copying:

@@ -1,7 +1,7 @@
 """The check of all ledgers that a bookie should have, pass by pass until nothing is missing.
 
     LISTING --all ledgers of the store--> RECOVERING --those whose end is open--> COPYING --what is missing-->
-    --flushed--> out of limbo --flushed--> no check is needed any more
+    --flushed--> out of limbo --flushed--> nothing is missing
 
 A kill at any place leaves the note that a check is needed, and ledgers in limbo whose entries may not be on the disk.
 """
@@ -23,7 +23,6 @@ from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
-from bookkeeper_tx.threads.worker import Threads
 
 LOOKED_UP_AT_ONCE: Final = 100
 """Ledgers that the store is asked for together."""
@@ -35,21 +34,19 @@ log = Logger()
 
 
 class FullCheck:
-    """Checks the ledgers of ``storage`` with ``repair``; ``writes`` is the worker of its flushes."""
+    """Checks the ledgers of ``storage`` with ``repair``."""
 
     def __init__(
         self,
         clock: Any,
         store: ClientMetadataStore,
         storage: LedgerStorage,
-        writes: Threads,
         bookie_id: BookieId,
         repair: LedgerRepair,
     ) -> None:
         self._clock = clock
         self._store = store
         self._storage = storage
-        self._writes = writes
         self._bookie_id = bookie_id
         self._repair = repair
         self._left: LedgerIds | None = None
@@ -59,7 +56,7 @@ class FullCheck:
         self._first_error: Exception | None = None
 
     async def run(self) -> bool:
-        """Make one pass; return whether no check is needed any more.  Raises MetadataError, OSError."""
+        """Make one pass; return whether nothing is missing any more, on the disk.  Raises MetadataError, OSError."""
         ledgers = await self._listed() if self._left is None else self._left
         log.info("checking the entries of {count} ledgers", count=len(ledgers))
         self._first_error = None
@@ -77,7 +74,6 @@ class FullCheck:
             log.error("entries may be missing here: {error}", error=self._first_error)
             return False
         await durable(self._clock, self._storage)
-        await self._writes.run(self._storage.limbo.set_needs_check, False)
         return True
 
     async def _listed(self) -> LedgerIds:

@@ -1,6 +1,8 @@
 """The data integrity check of a bookie from start to stop (docs/guides/bookie.md)."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -9,10 +11,12 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.durable import durable
 from bookkeeper_tx.bookie.integrity.full_check import FullCheck
+from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.bookie.integrity.lost_journals import forget_marks
 from bookkeeper_tx.bookie.integrity.pre_boot import PreBoot
 from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
@@ -24,12 +28,16 @@ from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.threads.worker import Threads
+from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 
 INTERVAL_S: Final = 3.0
 """Seconds between two passes, as with Java's ``DataIntegrityService``."""
 
 READ_BYTES_MAX: Final = 32 * MIB
 """Bytes of entries that are read ahead of what is copied, copies included."""
+
+MARKED_NAME: Final = "ledgersMarked"
+"""A file beside the indexes while they need a check: all ledgers are marked that were there when the check began."""
 
 log = Logger()
 
@@ -52,6 +60,7 @@ class Integrity:
         self,
         reactor: Any,
         config: BookieConfig,
+        disk: Disk,
         store: MetadataStore,
         bookie_id: BookieId,
         storage: LedgerStorage,
@@ -63,6 +72,8 @@ class Integrity:
         self._make_client = make_client
         self._reactor = reactor
         self._config = config
+        self._disk = disk
+        self._marked_path = os.path.join(config.ledger_directory, CURRENT, MARKED_NAME)
         self._store = store
         self._bookie_id = bookie_id
         self._storage = storage
@@ -72,16 +83,39 @@ class Integrity:
         self._client: BookKeeper | None = None
         self._stopped = False
 
-    async def mark(self, reason: str) -> None:
-        """Put all ledgers into limbo that the bookie should have, durably; before it serves, and before its cookies.
+    def before_replay(self, directories: Directories, lost: Stamps | None) -> None:
+        """Get ready for a replay without the journals that are gone, if cookies are ``lost``.
 
-        Raises RefusedToStart, MetadataError, StorageFailed, OSError: then nothing may be served.
+        Blocks; raises RefusedToStart on a read-only file system, OSError.
         """
-        log.warn("entries may be lost, {reason}: all ledgers of this bookie are put into limbo", reason=reason)
-        await self._writes.run(self._storage.limbo.set_needs_check, True)
-        count = await PreBoot(
-            self._store, self._storage, self._bookie_id, partial(durable, self._reactor, self._storage)
-        ).run()
+        if lost is None:
+            return
+        if directories.read_only:
+            raise RefusedToStart(
+                "entries may be lost, and no ledger can be marked on a read-only file system: mount it"
+            )
+        for path in forget_marks(self._disk, [directories.journal, *directories.more_journals], directories.ledgers[0]):
+            log.warn("removed {path}: the journal that it marks is gone", path=path)
+
+    async def before_serving(self, lost: Stamps | None) -> None:
+        """Put all ledgers into limbo that the bookie should have, durably, if cookies are ``lost``: before these.
+
+        If not, but an earlier start has marked ledgers, make sure that they are: a Java bookie flushes no states of
+        ledgers without entries, and may have been killed.  Raises MetadataError, StorageFailed, OSError: then nothing
+        may be served.
+        """
+        if lost is not None:
+            log.warn("entries may be lost, {why}: all ledgers of this bookie are put into limbo", why=lost.reason)
+            await self._writes.run(self._storage.limbo.set_needs_check, True)
+            await self._mark(only_unknown=False)
+        elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
+            log.warn("ledgers that are not known here may be lost: they are put into limbo")
+            await self._mark(only_unknown=True)
+
+    async def _mark(self, only_unknown: bool) -> None:
+        flushed = partial(durable, self._reactor, self._storage)
+        count = await PreBoot(self._store, self._storage, self._bookie_id, flushed).run(only_unknown)
+        await self._writes.run(self._disk.replace, self._marked_path, b"")
         log.warn("{count} ledgers are in limbo until their entries are copied from other bookies", count=count)
 
     async def start(self) -> None:
@@ -111,7 +145,7 @@ class Integrity:
         rate = self._config.replication_rate_bytes
         pace = Pace(self._reactor, rate) if rate > 0 else None
         repair = LedgerRepair(self._reactor, client, self._storage, self._reads, self._bookie_id, pace)
-        check = FullCheck(self._reactor, self._store, self._storage, self._writes, self._bookie_id, repair)
+        check = FullCheck(self._reactor, self._store, self._storage, self._bookie_id, repair)
         started = False
         while not self._stopped:
             try:
@@ -119,6 +153,7 @@ class Integrity:
                     await client.start()
                     started = True
                 if await check.run():
+                    await self._writes.run(self._end)
                     log.info("all entries that this bookie should have are here")
                     return
             except ClientClosed:
@@ -127,14 +162,13 @@ class Integrity:
                 log.error("the entries of this bookie cannot be checked now: {error}", error=error)
             await deferLater(self._reactor, INTERVAL_S)
 
+    def _end(self) -> None:
+        """Note that nothing is missing.  Blocks; raises OSError."""
+        with contextlib.suppress(FileNotFoundError):
+            self._disk.remove(self._marked_path)
+            self._disk.sync_directory(os.path.dirname(self._marked_path))
+        self._storage.limbo.set_needs_check(False)
+
     def _ended(self, failure: Failure) -> None:
         if not self._stopped:
             log.failure("the entries of this bookie are not checked any more", failure)
-
-
-def forget_lost_journals(disk: Disk, journals: Sequence[str], ledger_directory: str, read_only: bool) -> None:
-    """Get ready for a replay without journals that are gone.  Blocks.  Raises RefusedToStart, OSError."""
-    if read_only:
-        raise RefusedToStart("entries may be lost, and nothing can be marked on a read-only file system: mount it anew")
-    for path in forget_marks(disk, journals, ledger_directory):
-        log.warn("removed {path}: the journal that it marks is gone", path=path)

@@ -38,8 +38,8 @@ class PreBoot:
     bookie_id: BookieId
     durable: Callable[[], Awaitable[None]]
 
-    async def run(self) -> int:
-        """Mark all ledgers in which the bookie is, durably; return how many there are.
+    async def run(self, only_unknown: bool = False) -> int:
+        """Mark all ledgers in which the bookie is, durably, or those of them that are not known here; return how many.
 
         Raises MetadataUnavailable when the store does not tell them all, StorageFailed.
         """
@@ -47,7 +47,7 @@ class PreBoot:
         count = marked = 0
         for at in range(0, len(ids), LOOKED_UP_AT_ONCE):
             for ledger_id, metadata in await at_once(self._metadata, ids[at : at + LOOKED_UP_AT_ONCE]):
-                if metadata is not None:
+                if metadata is not None and not (only_unknown and await self._is_known(ledger_id)):
                     await self._mark(ledger_id, metadata)
                     count += 1
             if count - marked >= MARKED_MAX:
@@ -68,6 +68,12 @@ class PreBoot:
             )
             return error
         return metadata if is_in(metadata, self.bookie_id) else None
+
+    async def _is_known(self, ledger_id: int) -> bool:
+        held = await self.storage.loader.load(ledger_id)
+        known = self.storage.ledger(ledger_id) is not None
+        del held
+        return known
 
     async def _mark(self, ledger_id: int, metadata: LedgerMetadata | MetadataCorrupt) -> None:
         key, fenced = b"", True

@@ -45,7 +45,7 @@ class LedgerRepair:
         self._pace = pace
 
     async def recover(self, ledger_id: int) -> None:
-        """Close a ledger if its last entries may be lost here, and fences with them.
+        """Close a ledger if its last entries may be lost here, and fences with them.  One without a state is not lost.
 
         This bookie takes part: it says that it does not know, and takes what is written back.  Raises LedgerGone,
         BookKeeperError.

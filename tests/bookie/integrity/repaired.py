@@ -36,7 +36,7 @@ class Repaired:
         storage.on_flush_wanted = self._flush
         self.client, clock, worker = self.cluster.client(), self.cluster.clock, InlineWorker()
         repair = LedgerRepair(clock, self.client, storage, worker, SELF, None)
-        self.check = FullCheck(clock, self.client.metadata, storage, worker, SELF, repair)
+        self.check = FullCheck(clock, self.client.metadata, storage, SELF, repair)
 
     def _flush(self) -> None:
         self.storage.flush(lambda: MARK).addErrback(lambda _: None)

@@ -5,15 +5,18 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.bookie.integrity.integrity import INTERVAL_S, Integrity, forget_lost_journals
+from bookkeeper_tx.bookie.directories import Directories
+from bookkeeper_tx.bookie.integrity.integrity import INTERVAL_S, Integrity
+from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.bookie.integrity.test_full_check import COUNT, cluster_of, stored, written
 from tests.bookie.test_bookie import CONFIG
 from tests.bookie.workers import InlineWorker
 
 RATE = 1000
+WIPED = Stamps(b"", (), 0, "its disk was wiped")
 
 
 class Checking(Repaired):
@@ -25,9 +28,11 @@ class Checking(Repaired):
         self.before = dict(stored(cluster, self.ledger_id))
         super().__init__(cluster, disk)
         self.clients: list[Any] = []
-        config, worker = evolve(CONFIG, replication_rate_bytes=rate), InlineWorker()
+        config, worker = evolve(CONFIG, ledger_directory="/data", replication_rate_bytes=rate), InlineWorker()
         store: Any = self.client.metadata
-        self.integrity = Integrity(cluster.clock, config, store, SELF, self.storage, worker, worker, self._make_client)
+        self.integrity = Integrity(
+            cluster.clock, config, disk, store, SELF, self.storage, worker, worker, self._make_client
+        )
 
     def _make_client(self, *_: Any) -> Any:
         self.clients.append(self.cluster.client())
@@ -53,7 +58,7 @@ def test_a_storage_that_needs_no_check_is_not_checked(disk: CrashingDisk) -> Non
 
 def test_what_is_marked_is_copied_and_then_nothing_is_left_to_do(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.mark("its disk was wiped"))
+    bookie.wait(bookie.integrity.before_serving(WIPED))
     assert (bookie.first, bookie.storage.limbo.needs_check()) == (UnknownLedgerState, True)
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(1)
@@ -64,7 +69,7 @@ def test_what_is_marked_is_copied_and_then_nothing_is_left_to_do(disk: CrashingD
 
 def test_it_is_tried_again_every_three_seconds_until_all_is_here(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.mark("its disk was wiped"))
+    bookie.wait(bookie.integrity.before_serving(WIPED))
     bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(2 * INTERVAL_S)
@@ -80,7 +85,7 @@ def test_it_is_tried_again_every_three_seconds_until_all_is_here(disk: CrashingD
 
 def test_a_stop_ends_it_and_the_next_start_goes_on(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.mark("its disk was wiped"))
+    bookie.wait(bookie.integrity.before_serving(WIPED))
     bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(1)
@@ -95,7 +100,7 @@ def test_a_stop_ends_it_and_the_next_start_goes_on(disk: CrashingDisk) -> None:
 
 def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
     bookie = Checking(disk, rate=RATE)
-    bookie.wait(bookie.integrity.mark("its disk was wiped"))
+    bookie.wait(bookie.integrity.before_serving(WIPED))
     bookie.wait(bookie.integrity.start())
     size = sum(map(len, bookie.before.values()))
     bookie.pass_time(0.5 * size / RATE)
@@ -104,6 +109,36 @@ def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
     assert not bookie.storage.limbo.needs_check()
 
 
-def test_nothing_is_marked_on_a_read_only_file_system(disk: CrashingDisk) -> None:
+def test_ledgers_that_a_java_bookie_has_marked_and_lost_are_marked_again(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.storage.limbo.set_needs_check(True)
+    bookie.wait(bookie.integrity.before_serving(None))
+    assert bookie.first is UnknownLedgerState
+    ledger = bookie.storage.ledger(bookie.ledger_id)
+    assert ledger is not None
+    assert ledger.fenced
+
+
+def test_the_marks_of_ours_are_durable_and_a_ledger_that_has_come_since_is_left_alone(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.wait(bookie.integrity.before_serving(WIPED))
+    other = written(bookie.cluster, 2, 2, 2, closed=False, count=0)
+    bookie.wait(bookie.integrity.before_serving(None))
+    assert bookie.storage.ledger(other) is None
+
+
+def test_without_a_note_nothing_is_marked(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.wait(bookie.integrity.before_serving(None))
+    assert bookie.storage.ledger(bookie.ledger_id) is None
+
+
+@pytest.mark.parametrize("lost", [WIPED, None])
+def test_nothing_is_marked_on_a_read_only_file_system(disk: CrashingDisk, lost: Stamps | None) -> None:
+    bookie, directories = Checking(disk), Directories(disk, "/data", "/data")
+    directories.read_only = True
+    if lost is None:
+        bookie.integrity.before_replay(directories, lost)
+        return
     with pytest.raises(RefusedToStart, match="read-only file system"):
-        forget_lost_journals(disk, [DIRECTORY], DIRECTORY, read_only=True)
+        bookie.integrity.before_replay(directories, lost)
