@@ -39,6 +39,21 @@ def test_keys_of_ours_become_fields_too(read: Any) -> None:
     assert values == {"connections_max": 5, "replies_bytes_max": 7, "client_timeout_s": 1.5, "keepalive_count": 3}
 
 
+def test_the_keys_of_lost_data_become_fields(read: Any) -> None:
+    values, warnings = read(
+        "dataIntegrityChecking=true\ndataIntegrityStampMissingCookies=true\nreplicationRateByBytes=1000\n"
+        "localConsistencyCheckOnStartup=true\n"
+    )
+    assert warnings == []
+    assert values == {
+        "data_integrity_checking": True,
+        "data_integrity_stamp_missing_cookies": True,
+        "replication_rate_bytes": 1000,
+        "local_consistency_check": True,
+    }
+    assert read("replicationRateByBytes=-1\n") == ({}, [])
+
+
 def test_java_keys_become_fields(read: Any) -> None:
     values, warnings = read(
         """# a comment

@@ -86,7 +86,7 @@ class Copying:
 
     def _note(self, error: BookKeeperError) -> None:
         self.errors.append(error)
-        log.warn("an entry cannot be copied: {error}", error=error)
+        log.debug("an entry cannot be copied: {error}", error=error)
 
     async def _store(self, first_entry_id: int, entries: Iterable[Entry]) -> None:
         ledger_id, seal = self.reader.ledger_id, self.reader.digest.seal

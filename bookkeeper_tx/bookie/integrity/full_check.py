@@ -71,7 +71,11 @@ class FullCheck:
         self._left = failed
         log.info("checked: {copied} entries were copied, {failed} ledgers are left", copied=copied, failed=len(failed))
         if self._first_error is not None:
-            log.error("entries may be missing here: {error}", error=self._first_error)
+            log.error(
+                "entries of {count} ledgers may be missing here, the first: {error}",
+                count=len(failed),
+                error=self._first_error,
+            )
             return False
         await durable(self._clock, self._storage)
         return True
@@ -116,7 +120,7 @@ class FullCheck:
             raise
         except (BookKeeperError, OSError) as error:
             name = ledger_name(ledger_id)
-            log.warn("ledger {ledger} is not whole here yet: {error}", ledger=name, error=error)
+            log.debug("ledger {ledger} is not whole here yet: {error}", ledger=name, error=error)
             self._first_error = self._first_error or error
             failed.add(ledger_id)
             return None

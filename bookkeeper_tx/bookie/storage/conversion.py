@@ -28,7 +28,7 @@ from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart, StorageFailed
 from bookkeeper_tx.model import ledger_name
-from protocol_specs.disk import db_index
+from protocol_specs.disk import db_index, ledger_index
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
 
@@ -181,6 +181,8 @@ class Conversion:
         else:
             files = LedgerIndexes(self._disk, self._directory, 1)
             paths = list(map(files.path, files.ledger_ids()))
+            if files.needs_integrity_check:
+                paths.append(os.path.join(self._directory, ledger_index.CHECK_NAME))
             for path in paths:
                 self._disk.remove(path)
             with closing(self._disk.sync_group(self._directory)) as group:

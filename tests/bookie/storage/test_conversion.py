@@ -66,6 +66,27 @@ def names(disk: Disk) -> set[str]:
 
 
 @both_ways
+def test_ledgers_in_limbo_stay_there_and_so_does_the_note_that_a_check_is_needed(disk: CrashingDisk, to: str) -> None:
+    checking = {"ledger_storage_class": OTHER[to], "data_integrity_checking": True}
+    storage = new_storage(disk, DIRECTORY, **checking)
+    storage.limbo.set_needs_check(True)
+    for ledger_id in LEDGERS:
+        storage.limbo.enter(storage.open_for(ledger_id, KEY)[0], fenced=ledger_id == 5)
+    flush(storage)
+    result_of(storage.stop())
+    for name in (to, OTHER[to]):
+        Conversion(disk, DIRECTORY, name, CONFIG).run()
+        storage = new_storage(disk, DIRECTORY, **checking | {"ledger_storage_class": name})
+        found = [storage.ledger(each) for each in LEDGERS]
+        assert [ledger is not None and ledger.limbo for ledger in found] == [True] * len(LEDGERS)
+        assert [ledger is not None and ledger.fenced for ledger in found] == [each == 5 for each in LEDGERS]
+        assert storage.limbo.needs_check()
+        storage.limbo.set_needs_check(name == to)
+        result_of(storage.stop())
+    assert not disk.exists(f"{DIRECTORY}/NEEDS_INTEGRITY_CHECK")
+
+
+@both_ways
 def test_all_is_there_afterwards_and_the_other_way_back(disk: CrashingDisk, to: str) -> None:
     fill(disk, DIRECTORY, OTHER[to])
     for name in (to, OTHER[to]):
