@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId
 
@@ -39,10 +40,19 @@ class Identity:
         await self._store.start()
         if await self._store.initialize():
             log.info("made an empty cluster at {uri}", uri=self._config.metadata_uri)
-        await self.check()
+        self.lost = await self._compare()
 
-    async def check(self, run: Run = maybeDeferred) -> None:
-        """Compare the cookies, and write those that are missing, if they may be.  Raises RefusedToStart.
+    async def check(self, run: Run) -> None:
+        """Compare the cookies of a bookie that runs, and write those that are missing, if they may be.
+
+        Raises RefusedToStart, also for what only a start can put right.
+        """
+        lost = await self._compare(run)
+        if lost is not None:
+            raise RefusedToStart(f"{lost.reason}: stop the bookie, and start it again")
+
+    async def _compare(self, run: Run = maybeDeferred) -> Stamps | None:
+        """Write the cookies that are missing at a first start; return those that were lost.
 
         ``run``: on this thread while nobody is served.
         """
@@ -53,15 +63,15 @@ class Identity:
         stored = await self._store.read_cookie(self._bookie_id)
         if config.data_integrity_checking and stored is not None:
             files = await run(directories.read_cookies)
-            stamped = config.data_integrity_stamp_missing_cookies
-            self.lost = lost_cookies(expected, *stored, files, stamped)
-            if self.lost is None:
+            lost = lost_cookies(expected, *stored, files, config.data_integrity_stamp_missing_cookies)
+            if lost is None:
                 directories.write_cookies(CookiePlan(stored[0]))
-            return
+            return lost
         plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
         await run(directories.write_cookies, plan)
         if plan.to_store:
             await self._store.write_cookie(self._bookie_id, plan.data, None if stored is None else stored[1])
+        return None
 
     async def stamp(self) -> None:
         """Write the cookies that were lost, if any: all ledgers are marked.  Raises MetadataConflict, OSError."""

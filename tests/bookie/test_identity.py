@@ -12,6 +12,7 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import MetadataConflict, RefusedToStart
+from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 from tests.metadata.zookeeper.zookeeper_world import World
 
@@ -116,6 +117,17 @@ def test_data_that_the_store_does_not_know_is_another_clusters(checking: Any) ->
     result_of(first.store.delete_cookie(BOOKIE_ID, version))
     with pytest.raises(RefusedToStart, match="does not know bookie"):
         checking().establish()
+
+
+def test_a_cookie_that_is_lost_while_the_bookie_runs_is_not_written(checking: Any) -> None:
+    bookie = checking()
+    bookie.establish()
+    checked = Deferred.fromCoroutine(bookie.identity.check(InlineWorker().run))
+    result_of(checked)
+    bookie.lose(bookie.ledger)
+    with pytest.raises(RefusedToStart, match="start it again"):
+        result_of(Deferred.fromCoroutine(bookie.identity.check(InlineWorker().run)))
+    assert None in bookie.cookies()
 
 
 def test_a_cookie_that_another_process_has_written_meanwhile_is_left(checking: Any) -> None:

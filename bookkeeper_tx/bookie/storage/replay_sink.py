@@ -1,10 +1,12 @@
 """The sink of the journal's replay: the ledger storage, before it serves."""
 
+import contextlib
+
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import RefusedToStart, Unauthorized
+from bookkeeper_tx.errors import RefusedToStart, StorageFailed, Unauthorized
 from bookkeeper_tx.model import ledger_name
 
 log = Logger()
@@ -75,8 +77,16 @@ class StorageSink:
             log.error("{error}; the replay goes on in memory", error=self._flush_error)
 
     def deleted(self, ledger_id: int) -> None:
-        """Take the deletion of a ledger: what was replayed of it until now is gone, and so is its index."""
-        if not self._flush_error:  # else nothing can be removed; the next garbage collection finds it again
+        """Take the deletion of a ledger: what was replayed of it until now is gone, and so is its index.
+
+        One in limbo stays: it may have been put there after it was deleted, since its metadata name this bookie again.
+        """
+        if self._flush_error:
+            return  # nothing can be removed; the next garbage collection finds it again
+        ledger = None
+        with contextlib.suppress(StorageFailed):  # a damaged index may go
+            ledger = self._storage.ledger(ledger_id)
+        if ledger is None or not ledger.limbo:
             self._storage.replayed.delete(ledger_id)
 
     def finish(self) -> None:

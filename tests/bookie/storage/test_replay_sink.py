@@ -162,3 +162,23 @@ def test_entries_that_an_index_has_from_before_are_replayed_without_a_look_at_it
     for entry_id in (1, 0, 2):
         sink.entries(run_of(entry_id, 30))
     assert again.unflushed_ranges(7) == [range(1), range(1, 2), range(2, 3)]
+
+
+def test_a_ledger_that_was_put_into_limbo_outlives_an_older_record_that_it_is_deleted(disk: CrashingDisk) -> None:
+    """The journal may have been kept when the ledgers were lost, and has such a record of one that came back."""
+    storage = new_storage(disk, DIRECTORY)
+    for ledger_id in (7, 8):
+        storage.limbo.enter(storage.open_for(ledger_id, KEY)[0], fenced=True)
+    seven = storage.ledger(7)
+    assert seven is not None
+    storage.limbo.leave(seven)
+    flush(storage)
+    storage = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(storage)
+    for ledger_id in (7, 8):
+        sink.deleted(ledger_id)
+    sink.finish()
+    assert storage.ledger(7) is None
+    kept = storage.ledger(8)
+    assert kept is not None
+    assert kept.limbo
