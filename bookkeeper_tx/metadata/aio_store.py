@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.uri import parse_metadata_uri
 from bookkeeper_tx.metadata.watches import BOOKIES, Key, Watches
 from bookkeeper_tx.model import BookieId, LedgerMetadata
@@ -78,6 +79,20 @@ class AioMetadataStore:
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
         return self._watch(ledger_id, changed)
+
+    # Named records ---------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: DocumentPath) -> Any:
+        return self._ask("read_record", path)
+
+    def write_record(self, path: DocumentPath, data: bytes, version: int | None) -> Any:
+        return self._ask("write_record", path, data, version)
+
+    def delete_record(self, path: DocumentPath, version: int) -> Any:
+        return self._ask("delete_record", path, version)
+
+    def list_records(self, path: DocumentPath) -> Any:
+        return self._ask("list_records", path)
 
     # Bookies ---------------------------------------------------------------------------------------------------------
 

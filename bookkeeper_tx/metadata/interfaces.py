@@ -52,6 +52,21 @@ class ClientMetadataStore(Protocol):
         in quick succession may be one call.
         """
 
+    def read_record(self, path: tuple[str, ...]) -> Awaitable[tuple[bytes, int] | None]:
+        """Fire with the bytes and the version of a named record (``named_records.py``), or None if there is none."""
+
+    def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Awaitable[int]:
+        """Create (version None) or compare and set; fires with the new version.
+
+        A record has 1 to RECORD_SIZE_MAX bytes.  Fails with MetadataConflict, InvalidArgument.
+        """
+
+    def delete_record(self, path: tuple[str, ...], version: int) -> Awaitable[None]:
+        """Delete a record.  Fails with MetadataConflict."""
+
+    def list_records(self, path: tuple[str, ...]) -> Awaitable[list[str]]:
+        """Fire with the next names of all records below ``path``, sorted; ``()`` lists from the top."""
+
     def writable_bookies(self) -> Awaitable[frozenset[BookieId]]:
         """Fire with the ids of registered writable bookies."""
 

@@ -99,6 +99,10 @@ DOCUMENTS = "ID-spark-sinks"
 starts with ID_PREFIX so that Java ignores it, as it does SCOPED: Java takes other children of the root for ranges of
 ledgers."""
 
+NAMED_RECORDS = "ID-records"
+"""Persistent while there is a record below it: small records that are changed by compare-and-set, such as the lists of
+ledgers of replicated logs; ours.  Java ignores it, as it does DOCUMENTS."""
+
 SCOPED_GROUPS = (4, 4, 4, 4, 4, 4, 4, 4)
 """Below SCOPED an id is cut into groups of these many hexadecimal digits: four levels of scope, four of ledger id.  No
 level can get more than 2^16 children, whichever bits of the ids differ, so that the answer that lists them stays below

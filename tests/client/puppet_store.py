@@ -24,6 +24,7 @@ class StoredState:
     bookie_watchers: list[Callable[[], None]] = field(factory=list)
     away: bool = False
     """Whether no request reaches it."""
+    records: dict[tuple[str, ...], tuple[bytes, int]] = field(factory=dict)
     history: list[tuple[int, LedgerMetadata]] = field(factory=list)
     """Every write, in order."""
 
@@ -86,6 +87,31 @@ class PuppetStore:
         self._state.watchers.append(changed)
         return partial(self._state.watchers.remove, changed)
 
+    def read_record(self, path: tuple[str, ...]) -> Deferred[tuple[bytes, int] | None]:
+        return self._ask("read record", lambda: self._state.records.get(path))
+
+    def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Deferred[int]:
+        def write() -> int:
+            self._expect_record(path, version)
+            self._state.records[path] = data, 0 if version is None else version + 1
+            return self._state.records[path][1]
+
+        return self._ask("write record", write)
+
+    def delete_record(self, path: tuple[str, ...], version: int) -> Deferred[None]:
+        def delete() -> None:
+            self._expect_record(path, version)
+            del self._state.records[path]
+
+        return self._ask("delete record", delete)
+
+    def list_records(self, path: tuple[str, ...]) -> Deferred[list[str]]:
+        def names() -> list[str]:
+            depth = len(path)
+            return sorted({each[depth] for each in self._state.records if each[:depth] == path and len(each) > depth})
+
+        return self._ask("list records", names)
+
     def writable_bookies(self) -> Deferred[frozenset[str]]:
         return self._ask(
             "bookies", lambda: frozenset(each for each, bookie in self._bookies.items() if not bookie.down)
@@ -100,6 +126,11 @@ class PuppetStore:
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
         self._state.bookie_watchers.append(changed)
         return partial(self._state.bookie_watchers.remove, changed)
+
+    def _expect_record(self, path: tuple[str, ...], version: int | None) -> None:
+        stored = self._state.records.get(path)
+        if (stored and stored[1]) != version:
+            raise MetadataConflict
 
     def _find(self, ledger_id: int) -> Versioned:
         if ledger_id not in self._state.ledgers:

@@ -2,7 +2,7 @@
 
 A scenario is a coroutine function; it gets a :class:`Cluster` of a kind of store and opens the stores it needs.
 ``cluster.open()`` is another process's view as far as the store can tell.  Those about ledgers are in
-ledger_scenarios.py, those about bookies in bookie_scenarios.py.
+ledger_scenarios.py, those about bookies in bookie_scenarios.py, those about named records in record_scenarios.py.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine

@@ -21,6 +21,7 @@ class BlockingSqliteStore:
         self._records = SqliteRecords(path, busy_timeout_s)
         self._tables = self._records.tables
         self._documents = self._records.documents
+        self._named = self._records.named
         self._closed = False
 
     def open(self) -> None:
@@ -101,6 +102,21 @@ class BlockingSqliteStore:
         if BOOKIES in keys:
             stamps[BOOKIES] = self.writable_bookies()
         return stamps
+
+    # Named records ------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: DocumentPath) -> tuple[bytes, int] | None:
+        found: tuple[bytes, int] | None = self._do(self._named.read, path)
+        return found
+
+    def write_record(self, path: DocumentPath, data: bytes, version: int | None) -> int:
+        return int(self._do(self._named.write, path, data, version))
+
+    def delete_record(self, path: DocumentPath, version: int) -> None:
+        self._do(self._named.delete, path, version)
+
+    def list_records(self, path: DocumentPath) -> list[str]:
+        return list(self._do(self._named.names, path))
 
     # Documents ----------------------------------------------------------------------------------------------------
 

@@ -80,6 +80,23 @@ class BlockingStore(Protocol):
         ``changed(None)`` when anything may have changed.  ``changed`` is the same one each time.
         """
 
+    # Records of ours beside the ledgers, changed by compare-and-set (``named_records.py``) ----------------------------
+
+    def read_record(self, path: tuple[str, ...]) -> tuple[bytes, int] | None:
+        """Return the bytes and the version of a record, None if there is none."""
+
+    def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> int:
+        """Create (version None) or compare and set; return the new version.
+
+        A record has 1 to RECORD_SIZE_MAX bytes.  Raises MetadataConflict, InvalidArgument.
+        """
+
+    def delete_record(self, path: tuple[str, ...], version: int) -> None:
+        """Delete a record; raises MetadataConflict."""
+
+    def list_records(self, path: tuple[str, ...]) -> list[str]:
+        """Return the next names of all records below ``path``, sorted; ``()`` lists from the top."""
+
     # Documents: small records of ours beside the ledgers (``documents.py``) ---------------------------------------
 
     def create_document(self, path: tuple[str, ...], data: bytes) -> bool:

@@ -16,6 +16,7 @@ from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
 from bookkeeper_tx.metadata.zookeeper.documents import ZooKeeperDocuments
 from bookkeeper_tx.metadata.zookeeper.ledger_ids import LedgerIds
 from bookkeeper_tx.metadata.zookeeper.ledgers import ZooKeeperLedgers, no_such, versioned
+from bookkeeper_tx.metadata.zookeeper.named_records import ZooKeeperNamedRecords
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
@@ -41,6 +42,7 @@ class BlockingZooKeeperStore:
         self._bookies = RegisteredBookies(self._requests, uri.root)
         self._cookies = ZooKeeperCookies(self._requests, uri.root)
         self._documents = ZooKeeperDocuments(self._requests, uri.root)
+        self._named = ZooKeeperNamedRecords(self._requests, uri.root)
         self._watched: dict[str, Key] = {}
         """What the paths are those of that kazoo watches: a watch stays until it fires, and then once."""
         self._lost = False
@@ -146,6 +148,21 @@ class BlockingZooKeeperStore:
         """Tell what an event, in kazoo's thread, is about: a node, or a connection that was lost and all watches."""
         self._lost = self._lost or event.path is None
         self._changed(self._watched.pop(event.path, None))
+
+    # Named records ------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: DocumentPath) -> tuple[bytes, int] | None:
+        found: tuple[bytes, int] | None = self._do(self._named.read(path))
+        return found
+
+    def write_record(self, path: DocumentPath, data: bytes, version: int | None) -> int:
+        return int(self._do(self._named.write(path, data, version)))
+
+    def delete_record(self, path: DocumentPath, version: int) -> None:
+        self._do(self._named.delete(path, version))
+
+    def list_records(self, path: DocumentPath) -> list[str]:
+        return list(self._do(self._named.names(path)))
 
     # Documents ----------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.ledger_record.serialization import as_created, as_update, parse, serialize
 from bookkeeper_tx.metadata.sqlite.bookie_locks import BookieLocks
 from bookkeeper_tx.metadata.sqlite.documents import SqliteDocuments
+from bookkeeper_tx.metadata.sqlite.named_records import SqliteNamedRecords
 from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
 
@@ -26,6 +27,7 @@ class SqliteRecords:
         self.tables = Tables(path, busy_timeout_s)
         self.locks = BookieLocks(path + ".bookies")
         self.documents = SqliteDocuments(self.tables)
+        self.named = SqliteNamedRecords(self.tables)
         self._draw_token = draw_token
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
 from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.polling import Polling
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
@@ -124,6 +125,20 @@ class SqliteMetadataStore:
 
     def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
         return self._run(lambda: frozenset(self._tables.cookie_bookies()))
+
+    # Named records ------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: DocumentPath) -> Deferred[tuple[bytes, int] | None]:
+        return self._run(self._records.named.read, path)
+
+    def write_record(self, path: DocumentPath, data: bytes, version: int | None) -> Deferred[int]:
+        return self._run(self._records.named.write, path, data, version)
+
+    def delete_record(self, path: DocumentPath, version: int) -> Deferred[None]:
+        return self._run(self._records.named.delete, path, version)
+
+    def list_records(self, path: DocumentPath) -> Deferred[list[str]]:
+        return self._run(self._records.named.names, path)
 
     # Replication --------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,14 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.metadata import service_info
+from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
 from bookkeeper_tx.metadata.zookeeper.cookies import ZooKeeperCookies
 from bookkeeper_tx.metadata.zookeeper.kazoo_session import KazooSession
 from bookkeeper_tx.metadata.zookeeper.ledger_ids import LedgerIds
 from bookkeeper_tx.metadata.zookeeper.ledgers import ZooKeeperLedgers
+from bookkeeper_tx.metadata.zookeeper.named_records import ZooKeeperNamedRecords
 from bookkeeper_tx.metadata.zookeeper.node_watches import NodeWatches
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
@@ -51,6 +53,7 @@ class ZooKeeperMetadataStore:
         self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
         self._ids = LedgerIds(self._requests, root)
         self._cookies = ZooKeeperCookies(self._requests, root)
+        self._named = ZooKeeperNamedRecords(self._requests, root)
         self._underreplication = Underreplication(self._requests, root)
         self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
@@ -152,6 +155,20 @@ class ZooKeeperMetadataStore:
 
     def cookie_bookies(self) -> Deferred[frozenset[BookieId]]:
         return self._operate(self._cookies.bookie_ids())
+
+    # Named records ------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: DocumentPath) -> Deferred[tuple[bytes, int] | None]:
+        return self._operate(self._named.read(path))
+
+    def write_record(self, path: DocumentPath, data: bytes, version: int | None) -> Deferred[int]:
+        return self._operate(self._named.write(path, data, version))
+
+    def delete_record(self, path: DocumentPath, version: int) -> Deferred[None]:
+        return self._operate(self._named.delete(path, version))
+
+    def list_records(self, path: DocumentPath) -> Deferred[list[str]]:
+        return self._operate(self._named.names(path))
 
     # Replication --------------------------------------------------------------------------------------------------
 

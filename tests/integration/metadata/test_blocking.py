@@ -26,15 +26,20 @@ from protocol_specs.metadata import ledger as spec
 from tests.integration.metadata.test_faults import registered_process
 from tests.integration.metadata.test_store import RealCluster, SqliteCluster, ZooKeeperCluster
 from tests.integration.support.our_client import poll
-from tests.metadata import bookie_scenarios, contract, ledger_scenarios  # noqa: F401 -- they add scenarios
+from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.metadata.blocking.test_store import modules_loaded_by_use
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
 from tests.reactor_thread import run_in_reactor
 
 READS = frozenset(
-    {"instance_id", "read_ledger", "list_ledgers", "writable_bookies", "read_only_bookies", "bookie_info"}
+    {
+        *("instance_id", "read_ledger", "list_ledgers", "read_record", "list_records"),
+        *("writable_bookies", "read_only_bookies", "bookie_info"),
+    }
 )
-CHANGES = frozenset({"new_ledger_id", "create_ledger", "write_ledger", "delete_ledger"})
+CHANGES = frozenset(
+    {"new_ledger_id", "create_ledger", "write_ledger", "delete_ledger", "write_record", "delete_record"}
+)
 SCENARIOS = [each for each in contract.SCENARIOS if each.id != "after_stop_everything_fails_at_once"]
 LEDGERS = 3000
 

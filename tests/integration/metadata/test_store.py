@@ -14,7 +14,7 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
 from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
-from tests.metadata import bookie_scenarios, contract, ledger_scenarios  # noqa: F401 -- they add scenarios
+from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.reactor_thread import run_in_reactor
 
 

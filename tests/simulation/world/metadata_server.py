@@ -27,6 +27,8 @@ class MetadataServer:
     ledgers: dict[int, Versioned] = field(factory=dict)
     bookies: dict[BookieId, Registered] = field(factory=dict)
     cookies: dict[BookieId, tuple[bytes, int]] = field(factory=dict)
+    records: dict[tuple[str, ...], tuple[bytes, int]] = field(factory=dict)
+    """Named records, each with its version."""
     next_ledger_id: int = 0
     ledger_watchers: dict[int, list[Callable[[], None]]] = field(factory=dict)
     bookie_watchers: list[Callable[[], None]] = field(factory=list)

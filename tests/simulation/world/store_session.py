@@ -180,6 +180,33 @@ class StoreSession:
 
         return self._ask(write)
 
+    # Named records ---------------------------------------------------------------------------------------------------
+
+    def read_record(self, path: tuple[str, ...]) -> Deferred[tuple[bytes, int] | None]:
+        return self._ask(lambda: self._server.records.get(path))
+
+    def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Deferred[int]:
+        def write() -> int:
+            self._expect_record(path, version)
+            self._server.records[path] = data, 0 if version is None else version + 1
+            return self._server.records[path][1]
+
+        return self._ask(write)
+
+    def delete_record(self, path: tuple[str, ...], version: int) -> Deferred[None]:
+        def delete() -> None:
+            self._expect_record(path, version)
+            del self._server.records[path]
+
+        return self._ask(delete)
+
+    def list_records(self, path: tuple[str, ...]) -> Deferred[list[str]]:
+        def names() -> list[str]:
+            depth = len(path)
+            return sorted({each[depth] for each in self._server.records if each[:depth] == path and len(each) > depth})
+
+        return self._ask(names)
+
     # Faults ----------------------------------------------------------------------------------------------------------
 
     def expire(self) -> None:
@@ -220,6 +247,11 @@ class StoreSession:
 
     def _ids(self, read_only: bool) -> frozenset[BookieId]:
         return frozenset(each for each, found in self._server.bookies.items() if found.read_only == read_only)
+
+    def _expect_record(self, path: tuple[str, ...], version: int | None) -> None:
+        stored = self._server.records.get(path)
+        if (stored and stored[1]) != version:
+            raise MetadataConflict
 
     def _find(self, ledger_id: int) -> Versioned:
         if ledger_id not in self._server.ledgers:
