@@ -97,3 +97,14 @@ async def all_of(promises: Iterable[Awaitable[object]]) -> None:
     """Return when all have their result; raises the first error in their order."""
     for promise in promises:
         await promise
+
+
+async def pause(driver: Driver, pause_s: float) -> None:
+    """Return in ``pause_s`` seconds."""
+    over: Promise[None] = driver.promise()
+    timer = driver.clock.callLater(pause_s, over.callback, None)
+    try:
+        await over
+    except BaseException:
+        timer.cancel()
+        raise

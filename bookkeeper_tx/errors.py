@@ -74,6 +74,10 @@ class LedgerScopeNotSupported(LocalError):
     """A bookie does not know ledger scopes (BP-34), so nothing of a ledger of a scope other than 0 was sent to it."""
 
 
+class LogClosed(LocalError):
+    """This writer of the log was closed, or has failed: nothing can be written with it; open the log again."""
+
+
 class RefusedToStart(LocalError):
     """The bookie refuses to start; the text says why and what to do."""
 
@@ -133,6 +137,22 @@ class NoSuchLedger(RemoteError):
 
 class NoSuchEntry(RemoteError):
     """There is no such entry."""
+
+
+class LogExists(RemoteError):
+    """A log of this name exists already."""
+
+
+class NoSuchLog(RemoteError):
+    """There is no log of this name."""
+
+
+class LogFenced(RemoteError):
+    """Another writer has taken the log.  What was not acknowledged may be in the log or not; reading it tells."""
+
+
+class AlreadyTruncated(RemoteError):
+    """What this position of a log named was truncated."""
 
 
 class EntriesMissing(RemoteError):

@@ -82,6 +82,11 @@ class Client(Generic[Writer, WriterAdv, Reader]):
         return self._context.config
 
     @property
+    def driver(self) -> Driver:
+        """The world that this client runs in, for what is built on it."""
+        return self._driver
+
+    @property
     def metadata(self) -> ClientMetadataStore:
         """The metadata store, for operations that have no method here."""
         return self._context.store
@@ -293,6 +298,10 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     async def _create(self, make_handle: type[WriteHandle], sizes: tuple[int, int, int], *arguments: Any) -> Any:
         return await create_ledger(make_handle, self._context, self._random, Quorum(*sizes), *arguments)
 
+    def run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
+        """Run what is built on this client; it fails as the client's own operations once that is closed."""
+        return self._run(operation)
+
     def _run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
         async def guarded() -> T:
             if self._closed:
@@ -324,6 +333,10 @@ class Client(Generic[Writer, WriterAdv, Reader]):
                 answer.callback(None)
             else:
                 answer.errback(error)
+
+
+AnyClient = Client[Any, Any, Any]
+"""A client of any world."""
 
 
 def _pool(

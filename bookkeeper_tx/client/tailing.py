@@ -7,7 +7,7 @@ from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_pieces import read_pieces
-from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.driver import Promise, pause
 from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
@@ -83,7 +83,7 @@ async def tail(reader: LedgerView, first_entry_id: int) -> AsyncGenerator[Entry,
                 patient_until_s = now + TAIL_WAIT_S
             if now >= patient_until_s:
                 raise
-            await _pause(driver, AGAIN_S)
+            await pause(driver, AGAIN_S)
             continue
         if reader.closed:
             return
@@ -91,13 +91,3 @@ async def tail(reader: LedgerView, first_entry_id: int) -> AsyncGenerator[Entry,
         if entry is not None:
             cursor += 1
             yield entry
-
-
-async def _pause(driver: Driver, pause_s: float) -> None:
-    over: Promise[None] = driver.promise()
-    timer = driver.clock.callLater(pause_s, over.callback, None)
-    try:
-        await over
-    except BaseException:
-        timer.cancel()
-        raise

@@ -152,6 +152,15 @@ class WriteHandle:
             self._driver.when_done(self._driver.spawn(self._close()), self._answer_close)
         return answer
 
+    async def drained(self) -> None:
+        """Return when every append so far is acknowledged; raises the error of this writer if it has failed.
+
+        For what is built on writers: nothing is appended meanwhile.
+        """
+        await self._queue.drain()
+        if self._adds.error is not None:
+            raise self._adds.error.again()
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -15,9 +15,9 @@ FOR_OPERATIONS = {
 """What the operations of the client call on a reader."""
 
 FACES = [
-    # The store is without: its methods return promises.
-    (BookKeeper, client.BookKeeper, {"metadata"}),
-    (LedgerWriter, handles.LedgerWriter, {"append_for", "checked"}),
+    # The store, and what others build on, are without.
+    (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
+    (LedgerWriter, handles.LedgerWriter, {"append_for", "checked", "drained"}),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
 ]
 

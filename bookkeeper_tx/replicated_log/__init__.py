@@ -1,0 +1,8 @@
+"""Replicated logs on ledgers, for the client on Twisted (docs/guides/replicated-log.md); loads no Twisted itself."""
+
+from bookkeeper_tx.replicated_log.deferred_handles import LogWriter, Namespace
+from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
+from bookkeeper_tx.replicated_log.log_properties import LogProperties
+from bookkeeper_tx.replicated_log.namespace import LogState
+
+__all__ = ["DLSN", "LogProperties", "LogRecord", "LogState", "LogWriter", "Namespace"]

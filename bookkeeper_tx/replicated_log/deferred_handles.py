@@ -1,0 +1,15 @@
+"""The logs as the client on Twisted gives them, for those who check types: their promises are Deferreds."""
+
+from typing import TYPE_CHECKING
+
+from bookkeeper_tx.replicated_log import log_writer, namespace
+
+if TYPE_CHECKING:
+    from bookkeeper_tx.client.promised import OnTwisted
+
+    class LogWriter(log_writer.LogWriter, OnTwisted): ...
+
+    class Namespace(namespace.Namespace[LogWriter], OnTwisted): ...
+
+else:
+    LogWriter, Namespace = log_writer.LogWriter, namespace.Namespace

@@ -1,0 +1,179 @@
+"""The records of one log in the metadata store: its properties, the newest part of its list, and the chunks."""
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+from attrs import evolve, frozen
+
+from bookkeeper_tx.errors import AlreadyTruncated, MetadataConflict, MetadataCorrupt, NoSuchLog
+from bookkeeper_tx.replicated_log.dlsn import DLSN
+from bookkeeper_tx.replicated_log.log_properties import LogProperties
+from bookkeeper_tx.replicated_log.segment_list import (
+    LogSegment,
+    SegmentList,
+    at_time,
+    chunk_of,
+    parse,
+    parse_chunk,
+    serialize,
+    serialize_chunk,
+)
+
+LOGS = "logs"
+"""Below it is a record for each log, of its properties, by its name."""
+
+LISTS = "log-lists"
+"""Below it, the name and the incarnation of a log are its list, as LIST, and its chunks, by their numbers."""
+
+LIST = "list"
+
+
+class RecordStore(Protocol):
+    """What a log needs of a metadata store."""
+
+    def read_record(self, path: tuple[str, ...]) -> Awaitable[tuple[bytes, int] | None]: ...
+
+    def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Awaitable[int]: ...
+
+    def delete_record(self, path: tuple[str, ...], version: int) -> Awaitable[None]: ...
+
+
+@frozen
+class VersionedList:
+    """A list together with the version to compare when it is set."""
+
+    segments: SegmentList
+    version: int
+
+
+class LogMetadata:
+    """The records of one log."""
+
+    def __init__(self, store: RecordStore, name: str, properties: LogProperties) -> None:
+        self._store = store
+        self.name = name
+        self.properties = properties
+
+    @classmethod
+    async def find(cls, store: RecordStore, name: str) -> "LogMetadata":
+        """Read the properties of a log; raises NoSuchLog."""
+        found = await store.read_record((LOGS, name))
+        if found is None:
+            raise NoSuchLog(f"there is no log {name}")
+        return cls(store, name, LogProperties.parse(found[0], name))
+
+    async def create(self) -> None:
+        """Make the log, empty; raises MetadataConflict if there is one.
+
+        The list comes first: what is left of a log that was made half has no name, and disturbs nobody.
+        """
+        await self._store.write_record(self._path(LIST), serialize(SegmentList()), None)
+        try:
+            await self._store.write_record((LOGS, self.name), self.properties.serialize(), None)
+        except MetadataConflict:
+            await self._store.delete_record(self._path(LIST), 0)
+            raise
+
+    async def read(self) -> VersionedList:
+        """Read the newest part of the list; raises NoSuchLog, also for a log that is being deleted."""
+        found = await self._read()
+        if found is None or found.segments.deleting:
+            raise NoSuchLog(f"there is no log {self.name} any more: it was deleted")
+        return found
+
+    async def write(self, segments: SegmentList, version: int) -> None:
+        """Write the newest part of the list back by compare-and-set; raises MetadataConflict."""
+        await self._store.write_record(self._path(LIST), serialize(segments), version)
+
+    async def store_chunk(self, segments: tuple[LogSegment, ...]) -> None:
+        """Store a full chunk, unless somebody has done so: whoever does has the same ledgers for it."""
+        if segments:
+            number = chunk_of(segments[0].log_segment_sequence_no)
+            try:
+                await self._store.write_record(self._path(str(number)), serialize_chunk(segments), None)
+            except MetadataConflict:
+                pass
+
+    async def read_chunk(self, number: int) -> tuple[LogSegment, ...] | None:
+        """Read a chunk; None if there is none, as of ledgers that were deleted."""
+        found = await self._store.read_record(self._path(str(number)))
+        return None if found is None else parse_chunk(found[0], number, self.name)
+
+    async def delete_chunk(self, number: int) -> None:
+        """Delete a chunk, if there is one."""
+        await self._delete(self._path(str(number)))
+
+    async def begin_delete(self) -> SegmentList | None:
+        """Mark the log as one that is being deleted, so that no writer adds a ledger; return its list, if any."""
+        while (found := await self._read()) is not None:
+            if found.segments.deleting:
+                return found.segments
+            end = found.segments.next_sequence_no
+            whole = evolve(found.segments, first_sequence_no=end, deleting=True)
+            try:
+                await self.write(whole, found.version)
+                return whole
+            except MetadataConflict:
+                continue
+        return None
+
+    async def end_delete(self) -> None:
+        """Delete the list and, last of all, the name."""
+        await self._delete(self._path(LIST))
+        await self._delete((LOGS, self.name))
+
+    async def segment(self, segments: SegmentList, sequence_no: int) -> LogSegment | None:
+        """Return the ledger of this number, None for one that comes later; raises AlreadyTruncated."""
+        if sequence_no < segments.first_sequence_no:
+            raise self.truncated(DLSN(sequence_no, 0), segments)
+        if sequence_no >= segments.next_sequence_no:
+            return None
+        start = segments.chunked_end
+        if sequence_no >= start:
+            return segments.segments[sequence_no - start]
+        chunk = await self.read_chunk(chunk_of(sequence_no))
+        if chunk is None:
+            now = (await self.read()).segments
+            if sequence_no < now.first_sequence_no:
+                raise self.truncated(DLSN(sequence_no, 0), now)
+            raise MetadataCorrupt(f"log {self.name} lacks the part of its list that has ledger {sequence_no}")
+        return chunk[sequence_no - chunk[0].log_segment_sequence_no]
+
+    async def at_time(self, segments: SegmentList, time_ms: int) -> int:
+        """Return the number of the ledger that was written at a time: the first of the log, if that is earlier."""
+        first = segments.first_sequence_no
+        found = at_time(segments.segments, time_ms)
+        if found is None:
+            # The last chunk that begins no later has it.  A chunk that is gone was before the start of the log.
+            low, high = chunk_of(first), chunk_of(segments.chunked_end)
+            begins_no_later: tuple[LogSegment, ...] = ()
+            while low < high:
+                middle = (low + high) // 2
+                chunk = await self.read_chunk(middle) or ()
+                if chunk and chunk[0].ctime_ms > time_ms:
+                    high = middle
+                else:
+                    begins_no_later, low = chunk, middle + 1
+            found = at_time(begins_no_later, time_ms)
+        return first if found is None else max(first, found.log_segment_sequence_no)
+
+    def truncated(self, position: DLSN, segments: SegmentList) -> AlreadyTruncated:
+        """Return the error for a position before the start of the log."""
+        return AlreadyTruncated(
+            f"position {position} of log {self.name} was truncated: the log starts at {segments.first_sequence_no}:0"
+        )
+
+    async def _read(self) -> VersionedList | None:
+        found = await self._store.read_record(self._path(LIST))
+        return None if found is None else VersionedList(parse(found[0], self.name), found[1])
+
+    async def _delete(self, path: tuple[str, ...]) -> None:
+        while (found := await self._store.read_record(path)) is not None:
+            try:
+                await self._store.delete_record(path, found[1])
+                return
+            except MetadataConflict:
+                continue
+
+    def _path(self, part: str) -> tuple[str, ...]:
+        return (LISTS, self.name, self.properties.incarnation, part)

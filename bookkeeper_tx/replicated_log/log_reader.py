@@ -1,0 +1,93 @@
+"""Reading a log across its ledgers, and following it as it grows."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from bookkeeper_tx.client.core import AnyClient
+from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.driver import pause
+from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.model import Entry
+from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
+from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
+from bookkeeper_tx.replicated_log.segment_list import LogSegment, SegmentList
+
+LOOK_FIRST_S = 0.05
+"""When a reader at the end of the last ledger looks again for another, at first; each time twice as late."""
+
+LOOK_INTERVAL_S = 1.0
+"""How often it looks in the end."""
+
+
+async def read_log(
+    client: AnyClient, name: str, password: bytes, start: DLSN | None, follow: bool
+) -> AsyncGenerator[LogRecord, None]:
+    """Iterate over the records from ``start`` on (None: from the first), and go on with those to come to ``follow``."""
+    metadata = await LogMetadata.find(client.metadata, name)
+    segments = (await metadata.read()).segments
+    position = DLSN(segments.first_sequence_no, 0) if start is None else start
+    look_s = LOOK_FIRST_S
+    while True:
+        segment = await metadata.segment(segments, position.log_segment_sequence_no)
+        if segment is None:
+            if not follow:
+                return
+            await pause(client.driver, look_s)
+            look_s = min(2 * look_s, LOOK_INTERVAL_S)
+            segments = (await metadata.read()).segments
+            continue
+        look_s = LOOK_FIRST_S
+        reader = await _open(client, metadata, segment, password)
+        try:
+            async with aclosing(_entries(reader, position.entry_id, follow)) as entries:
+                async for entry in entries:
+                    yield LogRecord(DLSN(segment.log_segment_sequence_no, entry.entry_id), entry.payload)
+        except NoSuchLedger:
+            await _raise_if_truncated(metadata, segment)
+            raise
+        finally:
+            reader.close()
+        if not reader.closed:
+            return  # without following: what comes after the last that is confirmed is not known yet
+        position = DLSN(segment.log_segment_sequence_no + 1, 0)
+
+
+async def last_dlsn(client: AnyClient, metadata: LogMetadata, password: bytes) -> DLSN | None:
+    """Return the position of the last record that is confirmed, None if there is none."""
+    segments: SegmentList = (await metadata.read()).segments
+    for sequence_no in range(segments.next_sequence_no - 1, segments.first_sequence_no - 1, -1):
+        segment = await metadata.segment(segments, sequence_no)
+        assert segment is not None
+        reader = await _open(client, metadata, segment, password)
+        reader.close()
+        if reader.last_add_confirmed >= 0:
+            return DLSN(sequence_no, reader.last_add_confirmed)
+    return None
+
+
+async def _open(client: AnyClient, metadata: LogMetadata, segment: LogSegment, password: bytes) -> LedgerReader:
+    try:
+        reader: LedgerReader = await client.open_ledger_no_recovery(segment.ledger_id, password)
+    except NoSuchLedger:
+        await _raise_if_truncated(metadata, segment)
+        raise
+    return reader
+
+
+async def _raise_if_truncated(metadata: LogMetadata, segment: LogSegment) -> None:
+    """Raise AlreadyTruncated, or NoSuchLog, if that is why there is no such ledger."""
+    await metadata.segment((await metadata.read()).segments, segment.log_segment_sequence_no)
+
+
+async def _entries(reader: LedgerReader, first: int, follow: bool) -> AsyncGenerator[Entry, None]:
+    if first > reader.last_add_confirmed and (reader.closed or not follow):
+        return
+    if follow and not reader.closed:
+        async with aclosing(reader.tail(first)) as entries:
+            async for entry in entries:
+                yield entry
+        return
+    async with aclosing(reader.entries(first)) as pieces:
+        async for piece in pieces:
+            for entry in piece:
+                yield entry

@@ -1,0 +1,215 @@
+"""The only writer of a log: writes go to its newest ledger, which is followed by another now and then."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.promised import promised
+from bookkeeper_tx.driver import Promise
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LogClosed, TooManyOutstandingAdds
+from bookkeeper_tx.replicated_log.acknowledgement import Acknowledgement, told
+from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
+from bookkeeper_tx.replicated_log.dlsn import DLSN
+from bookkeeper_tx.replicated_log.rolling import Rolling, RollingPolicy
+from bookkeeper_tx.replicated_log.segment_list import LogSegment
+
+Held = tuple[Callable[[Any, Any], None], Any, Any]
+"""What sends a write, its payload or payloads, and its promise."""
+
+
+class LogWriter:
+    """Writes to one log, as the only one who can, until another writer opens it or this one is closed.
+
+    Writes are sent in the order of the calls and complete in that order, also across ledgers.  As many may wait as of a
+    :class:`~bookkeeper_tx.LedgerWriter`.
+    """
+
+    def __init__(self, adder: SegmentAdder, writer: LedgerWriter, segment: LogSegment, policy: RollingPolicy) -> None:
+        self.name = adder.metadata.name
+        """The name of the log."""
+        self._driver = adder.client.driver
+        self._promise = self._driver.promise
+        self._held_max = adder.client.config.outstanding_adds_max
+        self._size_bytes_max = policy.size_bytes_max
+        self._begin(writer, segment)
+        self._held: deque[Held] | None = None
+        """The writes that wait while the ledger is changed, None at all other times."""
+        self._refusal: BookKeeperError | None = None
+        """The error of new writes, once this takes no more."""
+        self._aside = False
+        """Whether one of these two is so: looked at by each write."""
+        self._closing: list[Promise[None]] = []
+        self._rolling = Rolling(self, adder, policy)
+
+    @property
+    def log_segment_sequence_no(self) -> int:
+        """The number of the ledger that is being written, of all that the log ever had."""
+        return self._sequence_no
+
+    @property
+    def ledger_id(self) -> int:
+        """The id of the ledger that is being written."""
+        return self._writer.ledger_id
+
+    @promised
+    def write(self, payload: bytes) -> Promise[DLSN]:
+        """Write one record; gives its position when it and all before it are stored.
+
+        :param payload: bytes, as for :meth:`bookkeeper_tx.LedgerWriter.append`
+        :raises LogFenced: another writer has taken the log; the record may be in it or not
+        :raises LogClosed: this writer was closed
+        :raises InvalidArgument: the payload is too large, or is not bytes
+        :raises TooManyOutstandingAdds: too many writes wait already
+        :raises BookKeeperError: the other errors of :meth:`bookkeeper_tx.LedgerWriter.append`, after which the log has
+            to be opened again
+        """
+        promise: Promise[DLSN] = self._promise()
+        self.write_for(payload, promise)
+        return promise
+
+    def write_for(self, payload: bytes, promise: Any) -> None:
+        """Write as :meth:`write`, with a promise of the caller's, which ends: for faces of the client."""
+        if type(payload) is not bytes:
+            try:
+                payload = self._writer.checked(payload)
+            except InvalidArgument as error:
+                promise.errback(error)
+                return
+        if self._aside:
+            self._hold(self._send, payload, promise)
+        else:
+            self._send(payload, promise)
+
+    @promised
+    def write_bulk(self, payloads: Iterable[bytes]) -> Promise[list[DLSN]]:
+        """Write records in order, all into one ledger; gives their positions when all are stored.
+
+        :param payloads: as for :meth:`write`; they are all held in memory
+        :raises BookKeeperError: the errors of :meth:`write`; some of the first records may have been stored
+        """
+        promise: Promise[list[DLSN]] = self._promise()
+        try:
+            found = [self._writer.checked(payload) for payload in payloads]
+        except InvalidArgument as error:
+            promise.errback(error)
+            return promise
+        if self._aside:
+            self._hold(self._send_bulk, found, promise)
+        else:
+            self._send_bulk(found, promise)
+        return promise
+
+    @promised
+    def roll(self) -> Promise[None]:
+        """Go on in another ledger; done when that is so and the one before is closed.
+
+        :raises LogFenced: another writer has taken the log
+        :raises BookKeeperError: that was not possible now; it is tried again
+        """
+        return self._rolling.roll()
+
+    @promised
+    def close(self) -> Promise[None]:
+        """Wait for the outstanding writes, then close the ledger that is being written.
+
+        :raises LogFenced: another writer has taken the log
+        :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.LedgerWriter.close`
+        """
+        answer: Promise[None] = self._promise()
+        self.refuse(LogClosed(f"log {self.name}: this writer has closed it"))
+        self._closing.append(answer)
+        if len(self._closing) == 1:
+            self._driver.when_done(self._driver.spawn(self._rolling.close()), self._answer_close)
+        return answer
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close, also after an error: at the last record that was acknowledged."""
+        await self.close()
+
+    # For rolling -----------------------------------------------------------------------------------------------------
+
+    @property
+    def writer(self) -> LedgerWriter:
+        """That of the ledger that is being written."""
+        return self._writer
+
+    @property
+    def refusal(self) -> BookKeeperError | None:
+        """The error of new writes, once this takes no more."""
+        return self._refusal
+
+    def refuse(self, error: BookKeeperError) -> None:
+        """Let new writes fail with ``error``, or with that of the first call."""
+        self._refusal = self._refusal or error
+        self._aside = True
+
+    async def change_ledger(self, writer: LedgerWriter, segment: LogSegment) -> LedgerWriter:
+        """Let writes go to another ledger once all that were sent to this one are stored; return the one before.
+
+        A write that fails there would leave a gap in front of one that is stored here: then this writer has failed.
+        """
+        before = self._writer
+        self._held, self._aside = deque(), True
+        try:
+            await before.drained()
+        except BookKeeperError as failed:
+            error = told(failed, self.name)
+            assert isinstance(error, BookKeeperError)
+            self.refuse(error)
+            held, self._held = self._held, None
+            for _, _, promise in held:
+                promise.errback(error.again())
+            raise error from failed
+        self._begin(writer, segment)
+        while self._held:
+            send, payload, promise = self._held.popleft()
+            send(payload, promise)
+        self._held, self._aside = None, self._refusal is not None
+        return before
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _begin(self, writer: LedgerWriter, segment: LogSegment) -> None:
+        self._writer = writer
+        self._append_for = writer.append_for
+        self._sequence_no = segment.log_segment_sequence_no
+        self._size_bytes = 0
+        self._size_end = self._size_bytes_max
+
+    def _send(self, payload: bytes, promise: Any) -> None:
+        self._append_for(payload, Acknowledgement(self.name, self._sequence_no, promise))
+        self._size_bytes = size_bytes = self._size_bytes + len(payload)
+        if size_bytes >= self._size_end:
+            self._roll_for_size()
+
+    def _send_bulk(self, payloads: list[bytes], promise: Any) -> None:
+        acknowledgement = Acknowledgement(self.name, self._sequence_no, promise)
+        self._driver.when_done(self._writer.append_many(payloads), acknowledgement.many)
+        self._size_bytes += sum(map(len, payloads))
+        if self._size_bytes >= self._size_end:
+            self._roll_for_size()
+
+    def _roll_for_size(self) -> None:
+        self._size_end = float("inf")  # once: what fails is tried again after a while
+        self._rolling.begin()
+
+    def _hold(self, send: Callable[[Any, Any], None], payload: Any, promise: Any) -> None:
+        """Keep a write until the ledger is changed, or refuse it."""
+        if self._refusal is not None:
+            promise.errback(self._refusal.again())
+        elif self._held is not None and len(self._held) < self._held_max:
+            self._held.append((send, payload, promise))
+        else:
+            promise.errback(TooManyOutstandingAdds(f"log {self.name}: too many writes wait for its next ledger"))
+
+    def _answer_close(self, error: Exception | None, _: Any) -> None:
+        answers, self._closing = self._closing, []
+        for answer in answers:
+            if error is None:
+                answer.callback(None)
+            else:
+                answer.errback(error)

@@ -1,0 +1,181 @@
+"""The logs of a cluster: made, opened, read, truncated, deleted."""
+
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+from attrs import frozen
+
+from bookkeeper_tx.client.core import AnyClient
+from bookkeeper_tx.client.promised import operation
+from bookkeeper_tx.driver import Promise
+from bookkeeper_tx.errors import BookKeeperError, LogExists, MetadataConflict, MetadataUnavailable
+from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.replicated_log import log_reader, truncation
+from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
+from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
+from bookkeeper_tx.replicated_log.log_metadata import LOGS, LogMetadata
+from bookkeeper_tx.replicated_log.log_properties import LogProperties
+from bookkeeper_tx.replicated_log.log_writer import LogWriter
+from bookkeeper_tx.replicated_log.rolling import RollingPolicy
+from bookkeeper_tx.replicated_log.segment_list import require_name
+
+Writer = TypeVar("Writer", bound=LogWriter)
+T = TypeVar("T")
+
+
+@frozen
+class LogState:
+    """What the list of a log says."""
+
+    name: str
+    first_dlsn: DLSN
+    """Where the log starts."""
+    segment_count: int
+    """The ledgers that it has."""
+    properties: LogProperties
+
+
+class Namespace(Generic[Writer]):
+    """The logs of one cluster.  A log is an ordered list of ledgers, with one writer at a time.
+
+    :param client: a client of the cluster, of the world that this is for
+    :param password: of the ledgers of the logs
+    """
+
+    def __init__(self, client: AnyClient, password: bytes = b"") -> None:
+        self._client = client
+        self._password = password
+
+    @operation
+    async def create_log(
+        self,
+        name: str,
+        ensemble_size: int = 3,
+        write_quorum_size: int = 3,
+        ack_quorum_size: int = 2,
+        digest_type: DigestType = DigestType.CRC32C,
+    ) -> None:
+        """Make a log, empty.
+
+        :param name: printable text, of at most 255 characters
+        :param ensemble_size: bookies that store each of its ledgers; this and the others are those of
+            :meth:`bookkeeper_tx.BookKeeper.create_ledger`
+        :param write_quorum_size: bookies that each record goes to
+        :param ack_quorum_size: of these, how many must have a record on disk before it is acknowledged
+        :param digest_type: protects the records against corruption
+        :raises LogExists: there is one of this name
+        :raises InvalidArgument: name or sizes are out of range
+        """
+        Quorum(ensemble_size, write_quorum_size, ack_quorum_size)
+        sizes = ensemble_size, write_quorum_size, ack_quorum_size
+        properties = LogProperties(uuid4().hex, *sizes, digest_type)
+        try:
+            await LogMetadata(self._client.metadata, require_name(name), properties).create()
+        except MetadataConflict:
+            raise LogExists(f"log {name} exists already") from None
+
+    @operation
+    async def open_log_writer(
+        self,
+        name: str,
+        *,
+        roll_size_bytes: float = RollingPolicy().size_bytes_max,
+        roll_interval_s: float = RollingPolicy().interval_s,
+        still_leads: Callable[[], bool] = lambda: True,
+    ) -> Writer:
+        """Take a log over, and give its writer: nobody who wrote it before writes any more.
+
+        The list of ledgers is read, its last two are fenced, a new one is created and added, and the list is written
+        back by compare-and-set; if somebody else has changed it, all that is done again.
+
+        :param roll_size_bytes: payload bytes after which the log goes on in another ledger
+        :param roll_interval_s: seconds after which it does, if anything was written
+        :param still_leads: asked before it is done again, by those who have an election
+        :raises NoSuchLog: there is none
+        :raises LogFenced: ``still_leads`` says no
+        :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.BookKeeper.open_ledger` and ``create_ledger``
+        """
+        policy = RollingPolicy(roll_size_bytes, roll_interval_s)
+        adder = SegmentAdder(self._client, await self._find(name), self._password)
+        try:
+            writer, segment = await adder.take(still_leads)
+        except MetadataUnavailable:
+            raise  # the ledger that was made may be in the list
+        except BookKeeperError:
+            await adder.drop()
+            raise
+        return LogWriter(adder, writer, segment, policy)  # type: ignore[return-value]
+
+    def read(self, name: str, start: DLSN | None = None, *, follow: bool = False) -> AsyncGenerator[LogRecord, None]:
+        """Iterate over the records of a log up to the last that is confirmed now.
+
+        :param start: the position of the first; default: the first of the log
+        :param follow: go on with the records that come, for ever
+        :raises AlreadyTruncated: what ``start`` names, or what comes next, was truncated
+        :raises NoSuchLog: there is none, or it was deleted
+        :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.LedgerReader.entries` and ``tail``
+        """
+        return log_reader.read_log(self._client, require_name(name), self._password, start, follow)
+
+    @operation
+    async def first_dlsn(self, name: str) -> DLSN:
+        """Give the position at which a log starts.  Fails with :exc:`.NoSuchLog`."""
+        segments = (await (await self._find(name)).read()).segments
+        return DLSN(segments.first_sequence_no, 0)
+
+    @operation
+    async def last_dlsn(self, name: str) -> DLSN | None:
+        """Give the position of the last record that is confirmed, None for an empty log.  Fails with NoSuchLog."""
+        return await log_reader.last_dlsn(self._client, await self._find(name), self._password)
+
+    @operation
+    async def dlsn_at(self, name: str, epoch_s: float) -> DLSN:
+        """Give a position from which a reader misses nothing that was written from a time on.
+
+        It is the start of the ledger that was being written then, or of the log: what comes first may be older.
+
+        :param epoch_s: seconds since 1970
+        :raises NoSuchLog: there is none
+        """
+        metadata = await self._find(name)
+        segments = (await metadata.read()).segments
+        return DLSN(await metadata.at_time(segments, int(epoch_s * 1000)), 0)
+
+    @operation
+    async def truncate(self, name: str, dlsn: DLSN) -> DLSN:
+        """Delete the ledgers before the one of ``dlsn``; gives the position at which the log starts now.
+
+        Ledgers are deleted as a whole, so records shortly before ``dlsn`` stay; so does the ledger that is being
+        written.  The bookies give the space back when they collect garbage next.
+
+        :raises InvalidArgument: the log has no such ledger yet
+        :raises NoSuchLog: there is none
+        """
+        first = await truncation.truncate(self._client, await self._find(name), dlsn.log_segment_sequence_no)
+        return DLSN(first, 0)
+
+    @operation
+    async def delete_log(self, name: str) -> None:
+        """Fence a log's writer, and delete its ledgers and the log.  Fails with :exc:`.NoSuchLog`."""
+        await truncation.delete(self._client, await self._find(name), self._password)
+
+    @operation
+    async def list_logs(self) -> list[str]:
+        """Give the names of all logs, sorted."""
+        return await self._client.metadata.list_records((LOGS,))
+
+    @operation
+    async def log_state(self, name: str) -> LogState:
+        """Give what the list of a log says.  Fails with :exc:`.NoSuchLog`."""
+        metadata = await self._find(name)
+        segments = (await metadata.read()).segments
+        first = segments.first_sequence_no
+        return LogState(name, DLSN(first, 0), segments.next_sequence_no - first, metadata.properties)
+
+    async def _find(self, name: str) -> LogMetadata:
+        return await LogMetadata.find(self._client.metadata, require_name(name))
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
+        return self._client.run(work)

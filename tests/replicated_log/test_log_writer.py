@@ -1,0 +1,318 @@
+"""Opening a log, writing it, and taking it from another writer."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.errors import (
+    InvalidArgument,
+    LogClosed,
+    LogExists,
+    LogFenced,
+    MetadataUnavailable,
+    NoSuchLog,
+    TooManyOutstandingAdds,
+)
+from bookkeeper_tx.replicated_log import DLSN
+from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, payloads
+
+
+def outcome(deferred: Deferred[Any]) -> list[Any]:
+    found: list[Any] = []
+    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
+    return found
+
+
+def store_requests(logs: Logs) -> list[str]:
+    """Deliver all messages; return what the store was asked."""
+    asked = []
+    while logs.cluster.network.messages:
+        text = logs.cluster.network.messages[0].text
+        if "store" in text and "request" in text:
+            asked.append(text.removeprefix("request store "))
+        elif "request" in text or "read" in text:
+            asked.append(text.split()[0])
+        logs.cluster.network.deliver()
+    return asked
+
+
+def test_records_are_read_in_the_order_in_which_they_were_written() -> None:
+    logs = Logs()
+    writer = logs.open()
+    assert logs.write(writer, b"a", b"b", b"c") == [DLSN(0, 0), DLSN(0, 1), DLSN(0, 2)]
+    assert logs.result(writer.write_bulk([b"d", b"e"])) == [DLSN(0, 3), DLSN(0, 4)]
+    logs.result(writer.close())
+    records = logs.read()
+    assert payloads(records) == [b"a", b"b", b"c", b"d", b"e"]
+    assert [each.dlsn for each in records] == [DLSN(0, number) for number in range(5)]
+    assert payloads(logs.read(DLSN(0, 2).next())) == [b"d", b"e"]
+    assert logs.read(DLSN(0, 5)) == logs.read(DLSN(1, 0)) == []
+
+
+def test_a_new_writer_fences_the_one_before_and_writes_on_behind_it() -> None:
+    logs = Logs(ensemble_size=3)
+    old = logs.open()
+    assert logs.write(old, b"a") == [DLSN(0, 0)]
+    new = logs.open(logs.client())
+    with pytest.raises(LogFenced, match="log orders: another writer has taken it"):
+        logs.write(old, b"lost")
+    logs.result(old.close())  # all that was acknowledged is in the log
+    assert logs.write(new, b"b") == [DLSN(1, 0)]
+    logs.result(new.close())
+    assert payloads(logs.read()) == [b"a", b"b"]
+
+
+def test_the_recipe_goes_in_its_order() -> None:
+    logs = Logs()
+    logs.open()
+    logs.open(logs.client())
+    client = logs.client()
+    opening = outcome(logs.logs(client).open_log_writer(LOG))
+    asked = store_requests(logs)
+    assert opening[0].log_segment_sequence_no == 2
+    listed, created, added = asked.index("read record"), asked.index("create"), asked.index("write record")
+    closed = [index for index, text in enumerate(asked) if text == "write CLOSED"]
+    assert listed < closed[0] <= closed[-1] < created < added
+
+
+def test_the_last_two_are_fenced() -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    logs.result(writer.roll())
+    logs.write(writer, b"b")
+    # The writer is killed after it has added a ledger, before it has closed the one before.
+    rolling = outcome(writer.roll())
+    network = logs.cluster.network
+    while len(logs.segments.segments) < 3:
+        network.deliver()
+    late = outcome(writer.write(b"late"))
+    held = [network.messages.pop() for _ in range(len(network.messages))]
+    new = logs.open(logs.client())
+    for message in held:
+        message.arrive()
+    network.run()
+    assert isinstance(rolling[0], LogFenced)
+    assert isinstance(late[0], LogFenced)
+    assert logs.write(new, b"c") == [DLSN(3, 0)]
+    logs.result(new.close())
+    assert payloads(logs.read()) == [b"a", b"b", b"c"]
+    assert all(logs.cluster.metadata(ledger_id).closed for ledger_id in logs.ledger_ids)
+
+
+def test_who_finds_the_list_changed_starts_again() -> None:
+    logs = Logs()
+    network = logs.cluster.network
+    slow = logs.client()
+    opening = outcome(logs.logs(slow).open_log_writer(LOG))
+    while not any("request store write record" in each.text for each in network.messages):
+        network.deliver()
+    held = network.messages.pop(network.find("request store write record"))
+    fast = logs.open()
+    logs.write(fast, b"a")
+    held.arrive()
+    network.run()
+    (writer,) = opening
+    with pytest.raises(LogFenced):
+        logs.write(fast, b"lost")
+    assert logs.write(writer, b"b") == [DLSN(1, 0)]
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"a", b"b"]
+    assert len(logs.cluster.state.ledgers) == 2  # the ledger that was made at first was added in the end
+
+
+def test_who_leads_no_longer_does_not_start_again() -> None:
+    logs = Logs()
+    network = logs.cluster.network
+    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
+    while not any("request store write record" in each.text for each in network.messages):
+        network.deliver()
+    held = network.messages.pop(network.find("request store write record"))
+    fast = logs.open()
+    held.arrive()
+    network.run()
+    assert isinstance(opening[0], LogFenced)
+    assert logs.write(fast, b"a") == [DLSN(0, 0)]
+    assert list(logs.cluster.state.ledgers) == logs.ledger_ids  # what it had made is deleted
+
+
+def test_a_store_that_is_away_while_the_list_is_written() -> None:
+    logs = Logs()
+    network = logs.cluster.network
+    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG))
+    while not any("reply store write record" in each.text for each in network.messages):
+        network.deliver()
+    network.lose(network.find("reply store write record"))
+    network.run()
+    assert isinstance(opening[0], MetadataUnavailable)
+    writer = logs.open(logs.client())
+    assert logs.write(writer, b"a") == [DLSN(1, 0)]
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"a"]
+
+
+def test_a_log_is_rolled_by_size_and_written_meanwhile() -> None:
+    logs = Logs()
+    writer = logs.open(roll_size_bytes=10)
+    found = []
+    for start in range(0, 100, 10):
+        writes = [writer.write(b"%05d" % number) for number in range(start, start + 10)]
+        found += [logs.result(each) for each in writes]
+        logs.cluster.network.run()
+    assert found == sorted(found)
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"%05d" % number for number in range(100)]
+    assert all(logs.cluster.metadata(ledger_id).closed for ledger_id in logs.ledger_ids)
+    assert len(logs.ledger_ids) == writer.log_segment_sequence_no + 1 > 5
+
+
+def test_a_log_is_rolled_by_time_if_anything_was_written() -> None:
+    logs = Logs()
+    writer = logs.open(roll_interval_s=60)
+    logs.cluster.clock.advance(60)
+    logs.cluster.network.run()
+    assert len(logs.ledger_ids) == 1
+    logs.write(writer, b"a")
+    logs.cluster.clock.advance(60)
+    logs.cluster.network.run()
+    assert len(logs.ledger_ids) == 2
+    assert logs.cluster.metadata(logs.ledger_ids[0]).closed
+    assert logs.write(writer, b"b") == [DLSN(1, 0)]
+
+
+def test_no_record_is_stored_behind_one_that_failed() -> None:
+    """The write that was sent to the ledger before fails while its follower is in the list already."""
+    logs = Logs()
+    writer = logs.open()
+    network = logs.cluster.network
+    rolling = outcome(writer.roll())
+    lost = outcome(writer.write(b"lost"))
+    index = network.find("add")
+    held = network.messages.pop(index)
+    while len(logs.segments.segments) < 2:
+        network.deliver()
+    network.run()
+    behind = outcome(writer.write(b"behind"))
+    network.run()
+    assert lost == behind == rolling == []
+    new = logs.open(logs.client())
+    held.arrive()
+    network.run()
+    assert [type(each[0]) for each in (lost, behind, rolling)] == [LogFenced] * 3
+    logs.result(new.close())
+    assert logs.read() == []
+
+
+def test_rolling_that_fails_is_tried_again_and_writing_goes_on() -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    logs.cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        logs.result(writer.roll())
+    assert logs.write(writer, b"b") == [DLSN(0, 1)]
+    logs.cluster.state.away = False
+    logs.cluster.clock.advance(5)
+    logs.cluster.network.run()
+    assert logs.write(writer, b"c") == [DLSN(1, 0)]
+
+
+def test_a_lost_answer_about_the_list_adds_no_ledger_twice() -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    rolling = outcome(writer.roll())
+    while not any("reply store write record" in each.text for each in network.messages):
+        network.deliver()
+    network.lose(network.find("reply store write record"))
+    network.run()
+    assert isinstance(rolling[0], MetadataUnavailable)
+    assert logs.write(writer, b"b") == [DLSN(0, 1)]
+    logs.cluster.clock.advance(5)
+    network.run()
+    assert logs.write(writer, b"c") == [DLSN(1, 0)]
+    assert len(logs.ledger_ids) == 2
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"a", b"b", b"c"]
+
+
+def test_close_waits_for_what_was_written_before_and_for_rolling() -> None:
+    logs = Logs()
+    writer = logs.open()
+    rolling = outcome(writer.roll())
+    network = logs.cluster.network
+    before = outcome(writer.write(b"a"))
+    held = network.messages.pop(network.find("add"))
+    while len(logs.segments.segments) < 2:
+        network.deliver()
+    network.run()
+    behind = outcome(writer.write(b"b"))
+    closing = outcome(writer.close())
+    refused = outcome(writer.write(b"c"))
+    network.run()
+    assert before == behind == closing == []
+    assert isinstance(refused[0], LogClosed)
+    held.arrive()
+    network.run()
+    assert (before, behind, rolling, closing) == ([DLSN(0, 0)], [DLSN(1, 0)], [None], [None])
+    with pytest.raises(LogClosed):
+        logs.result(writer.roll())
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"a", b"b"]
+
+
+def test_as_many_writes_wait_for_the_next_ledger_as_for_bookies() -> None:
+    logs = Logs()
+    writer = logs.open(logs.client(SMALL_CONFIG))
+    network = logs.cluster.network
+    writer.roll()
+    first = outcome(writer.write(b"first"))
+    held = network.messages.pop(network.find("add"))
+    while len(logs.segments.segments) < 2:
+        network.deliver()
+    network.run()
+    waiting = [outcome(writer.write(b"%d" % number)) for number in range(5)]
+    assert isinstance(waiting[4][0], TooManyOutstandingAdds)
+    held.arrive()
+    network.run()
+    assert [first, *waiting[:4]] == [[DLSN(0, 0)], *([DLSN(1, number)] for number in range(4))]
+
+
+def test_payloads_are_checked() -> None:
+    logs = Logs()
+    writer = logs.open()
+    for write in (writer.write("text"), writer.write(bytes(2**23)), writer.write_bulk([b"a", "text"])):  # type: ignore[arg-type, list-item]
+        with pytest.raises(InvalidArgument):
+            logs.result(write)
+    assert logs.write(writer, bytearray(b"a"), b"b") == [DLSN(0, 0), DLSN(0, 1)]  # type: ignore[list-item, arg-type]
+    assert logs.result(writer.write_bulk([])) == []
+
+
+def test_logs_have_names() -> None:
+    logs = Logs()
+    namespace = logs.logs()
+    with pytest.raises(LogExists, match="orders"):
+        logs.result(namespace.create_log(LOG))
+    for name in ("", "x" * 256, "a\nb", 7):
+        with pytest.raises(InvalidArgument, match="name of a log"):
+            logs.result(namespace.create_log(name))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument):
+        logs.result(namespace.create_log("other", 1, 2, 3))
+    for use in (namespace.open_log_writer, namespace.delete_log, namespace.first_dlsn, namespace.last_dlsn):
+        with pytest.raises(NoSuchLog, match="there is no log other"):
+            logs.result(use("other"))
+    logs.result(namespace.create_log("ä/b", 1, 1, 1))
+    assert logs.result(namespace.list_logs()) == [LOG, "ä/b"]
+
+
+def test_a_log_of_ledgers_with_a_password() -> None:
+    logs = Logs()
+    with_password = type(logs.logs())(logs.first, b"secret")
+    writer = logs.result(with_password.open_log_writer(LOG))
+    logs.write(writer, b"a")
+    logs.result(writer.close())
+    assert [each.name for each in [logs.result(with_password.log_state(LOG))]] == [LOG]
+    with pytest.raises(Exception, match="wrong password"):
+        collected(logs)

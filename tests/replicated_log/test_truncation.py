@@ -1,0 +1,147 @@
+"""Truncating a log, and deleting it."""
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.errors import AlreadyTruncated, InvalidArgument, LogFenced, MetadataUnavailable, NoSuchLog
+from bookkeeper_tx.replicated_log import DLSN
+from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
+from tests.replicated_log.logs import LOG, Logs, payloads
+
+
+def filled(count: int) -> Logs:
+    """Return a log of ``count`` ledgers of a record each, all closed."""
+    logs = Logs()
+    writer = logs.open()
+    for number in range(count):
+        if number:
+            logs.result(writer.roll())
+        logs.write(writer, b"%d" % number)
+    logs.result(writer.close())
+    return logs
+
+
+def chunks(logs: Logs) -> set[str]:
+    return {path[-1] for path in logs.cluster.state.records if path[0] == "log-lists" and path[-1] != "list"}
+
+
+def test_whole_ledgers_go_and_positions_stay() -> None:
+    logs = filled(4)
+    before = logs.read()
+    ledger_ids = logs.ledger_ids
+    assert logs.result(logs.logs().truncate(LOG, DLSN(2, 0))) == DLSN(2, 0)
+    assert logs.read() == logs.read(DLSN(2, 0)) == before[2:]
+    assert sorted(logs.cluster.state.ledgers) == ledger_ids[2:]
+    for position in (DLSN(0, 0), DLSN(1, 0), DLSN(1, 0).next()):
+        with pytest.raises(AlreadyTruncated, match=f"position {position.log_segment_sequence_no}:0 of log orders"):
+            logs.read(position)
+    assert logs.result(logs.logs().first_dlsn(LOG)) == DLSN(2, 0)
+    writer = logs.open()
+    assert logs.write(writer, b"next") == [DLSN(4, 0)]
+    assert logs.result(logs.logs().truncate(LOG, DLSN(0, 0))) == DLSN(2, 0)
+
+
+def test_the_last_ledger_stays_and_a_later_one_is_refused() -> None:
+    logs = filled(2)
+    assert logs.result(logs.logs().truncate(LOG, DLSN(1, 77))) == DLSN(1, 0)
+    with pytest.raises(InvalidArgument, match="no ledger 2 yet"):
+        logs.result(logs.logs().truncate(LOG, DLSN(2, 0)))
+    assert payloads(logs.read()) == [b"1"]
+
+
+def test_an_empty_log_is_truncated_to_its_start() -> None:
+    logs = Logs()
+    assert logs.result(logs.logs().truncate(LOG, DLSN(0, 5))) == DLSN(0, 0)
+
+
+def test_a_ledger_that_may_still_be_written_is_kept() -> None:
+    logs = Logs()
+    writer = logs.open()
+    network = logs.cluster.network
+    writer.roll()
+    first = writer.write(b"first")
+    held = network.messages.pop(network.find("add"))
+    while len(logs.segments.segments) < 2:
+        network.deliver()
+    network.run()
+    assert logs.result(logs.logs(logs.client()).truncate(LOG, DLSN(1, 0))) == DLSN(0, 0)
+    held.arrive()
+    assert logs.result(first) == DLSN(0, 0)
+    network.run()
+    assert logs.result(logs.logs().truncate(LOG, DLSN(1, 0))) == DLSN(1, 0)
+
+
+def test_full_parts_of_the_list_go_with_their_ledgers() -> None:
+    logs = filled(4 * CHUNK_COUNT + 3)
+    assert chunks(logs) == {"0", "1", "2"}
+    middle = CHUNK_COUNT + 5
+    logs.result(logs.logs().truncate(LOG, DLSN(middle, 0)))
+    assert chunks(logs) == {"1", "2"}
+    assert payloads(logs.read())[0] == b"%d" % middle
+    assert len(logs.cluster.state.ledgers) == 3 * CHUNK_COUNT + 3 - 5
+    end = 4 * CHUNK_COUNT + 2
+    logs.result(logs.logs().truncate(LOG, DLSN(end, 0)))
+    assert chunks(logs) == set()
+    assert len(logs.cluster.state.ledgers) == 1
+    assert payloads(logs.read()) == [b"%d" % end]
+
+
+def test_what_was_interrupted_is_ended_by_the_next() -> None:
+    logs = filled(3 * CHUNK_COUNT)
+    network, state = logs.cluster.network, logs.cluster.state
+    truncating: Deferred[DLSN] = logs.logs(logs.client()).truncate(LOG, DLSN(CHUNK_COUNT + 2, 0))
+    truncating.addErrback(lambda failure: failure.trap(MetadataUnavailable))
+    while len(state.ledgers) > 2 * CHUNK_COUNT + 20:
+        network.deliver()
+    while network.messages:
+        network.lose()
+    assert logs.result(logs.logs().first_dlsn(LOG)) == DLSN(CHUNK_COUNT + 2, 0)
+    logs.result(logs.logs().truncate(LOG, DLSN(CHUNK_COUNT + 2, 0)))
+    assert len(state.ledgers) == 2 * CHUNK_COUNT - 2
+    assert chunks(logs) == set() or chunks(logs) == {"1"}
+
+
+def test_a_deleted_log_is_gone_with_its_ledgers_and_its_writer() -> None:
+    logs = filled(3 * CHUNK_COUNT)
+    writer = logs.open(logs.client())
+    logs.write(writer, b"x")
+    logs.result(logs.logs().delete_log(LOG))
+    assert logs.cluster.state.ledgers == {}
+    assert logs.cluster.state.records == {}
+    with pytest.raises((LogFenced, NoSuchLog)):
+        logs.write(writer, b"y")
+    for use in (logs.logs().delete_log, logs.logs().open_log_writer):
+        with pytest.raises(NoSuchLog):
+            logs.result(use(LOG))
+
+
+def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same_name() -> None:
+    logs = filled(1)
+    network = logs.cluster.network
+    opening = logs.logs(logs.client()).open_log_writer(LOG)
+    failures: list[type[BaseException]] = []
+    opening.addErrback(lambda failure: failures.append(failure.type))
+    while not any("request store write record" in each.text for each in network.messages):
+        network.deliver()
+    held = network.messages.pop(network.find("request store write record"))
+    logs.result(logs.logs().delete_log(LOG))
+    logs.result(logs.logs().create_log(LOG, 1, 1, 1))
+    logs.write(logs.open(), b"new")
+    held.arrive()
+    network.run()
+    assert failures == [NoSuchLog]
+    assert len(logs.ledger_ids) == len(logs.cluster.state.ledgers) == 1
+
+
+def test_deleting_goes_on_where_it_was_interrupted() -> None:
+    logs = filled(5)
+    deleting = logs.logs(logs.client()).delete_log(LOG)
+    deleting.addErrback(lambda failure: failure.trap(MetadataUnavailable))
+    while len(logs.cluster.state.ledgers) > 3:
+        logs.cluster.network.deliver()
+    while logs.cluster.network.messages:
+        logs.cluster.network.lose()
+    with pytest.raises(NoSuchLog, match="it was deleted"):
+        logs.open()
+    logs.result(logs.logs().delete_log(LOG))
+    assert logs.cluster.state.ledgers == logs.cluster.state.records == {}
