@@ -34,7 +34,7 @@ def test_the_blocking_client_loads_no_twisted() -> None:
 
 def test_the_client_on_asyncio_loads_no_twisted() -> None:
     program = (
-        "import sys, bookkeeper_tx.aio\n"
+        "import sys, bookkeeper_tx.aio, bookkeeper_tx.aio.replicated_log\n"
         "print(sorted(name for name in sys.modules if name.partition('.')[0] in ('twisted', 'zope', 'kazoo', 'rich')))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

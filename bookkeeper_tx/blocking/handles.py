@@ -1,21 +1,20 @@
 """The handles of ledgers for callers that wait: those of the client on asyncio, each call on its thread."""
 
-import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from threading import Lock, get_ident
 from typing import Any, TypeVar
 
+from bookkeeper_tx.blocking.iterating import iterated
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
 from bookkeeper_tx.blocking.write_handle import WriteHandle
 from bookkeeper_tx.client import ledger_reader, ledger_writer, ledger_writer_adv
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
-from bookkeeper_tx.errors import BookKeeperError, IllegalOperation
+from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import Entry, LedgerMetadata
 
 T = TypeVar("T")
@@ -187,7 +186,7 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
         self, first_entry_id: int = 0, last_entry_id: int | None = None, batch: bool = True
     ) -> Iterator[LedgerEntries]:
         """Iterate over a range in pieces, for one that is too large for memory."""
-        return self._iterated(lambda: self._inner.entries(first_entry_id, last_entry_id, batch))
+        return iterated(self._thread, lambda: self._inner.entries(first_entry_id, last_entry_id, batch))
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over the entries up to the last add confirmed now."""
@@ -195,7 +194,7 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
 
     def tail(self, first_entry_id: int | None = None) -> Iterator[Entry]:
         """Iterate over entries as they are confirmed, from ``first_entry_id`` on, until the ledger is closed."""
-        return self._iterated(lambda: self._inner.tail(first_entry_id))
+        return iterated(self._thread, lambda: self._inner.tail(first_entry_id))
 
     read_last_add_confirmed = waits(ledger_reader.LedgerReader.read_last_add_confirmed)
 
@@ -212,36 +211,6 @@ class LedgerReader(Waiting[ledger_reader.LedgerReader]):
             self._inner.close()
 
         self._thread.call(close)
-
-    def _iterated(self, begin: Callable[[], AsyncGenerator[T, None]]) -> Iterator[T]:
-        """Iterate over what the loop's thread iterates over; it ends there soon after the caller stops."""
-        iterator = begin()
-        steps: list[asyncio.Task[T]] = []
-        """The one that is under way."""
-
-        async def step() -> T:
-            task = asyncio.current_task()
-            assert task is not None
-            steps[:] = [task]
-            return await anext(iterator)
-
-        async def end() -> None:
-            for task in steps:
-                task.cancel()
-                await asyncio.wait([task])
-            await iterator.aclose()
-
-        try:
-            while True:
-                try:
-                    yield self._thread.call(step)
-                except StopAsyncIteration:
-                    return
-        except BaseException:
-            # Not waited for: the interpreter may be ending.
-            with suppress(BookKeeperError):
-                self._thread.begin(end)
-            raise
 
 
 def _kept(payload: bytes) -> bytes:

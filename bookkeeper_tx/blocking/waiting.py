@@ -14,12 +14,16 @@ T = TypeVar("T")
 Inner = TypeVar("Inner")
 
 
-class Waiting(Generic[Inner]):
-    """A client or handle of asyncio, as callers on other threads have it."""
+class OnThread(Generic[Inner]):
+    """What is there on asyncio, as callers on other threads have it."""
 
     def __init__(self, thread: LoopThread, inner: Inner) -> None:
         self._thread = thread
         self._inner = inner
+
+
+class Waiting(OnThread[Inner]):
+    """A client or handle of asyncio, which is closed."""
 
     def __enter__(self) -> Self:
         return self
@@ -38,7 +42,7 @@ def waits(method: Callable[Concatenate[Any, P], Promise[T]]) -> Callable[Concate
     """Return ``method`` of what is wrapped as a method that is called on its thread, and waits for the result."""
 
     @wraps(method)
-    def call(self: Waiting[Any], /, *arguments: P.args, **named: P.kwargs) -> T:
+    def call(self: OnThread[Any], /, *arguments: P.args, **named: P.kwargs) -> T:
         return self._thread.call(lambda: method(self._inner, *arguments, **named))
 
     (result,) = get_args(signature(method).return_annotation)
@@ -52,7 +56,7 @@ def gives(
     inner = waits(method)
 
     @wraps(inner)
-    def call(self: Waiting[Any], /, *arguments: P.args, **named: P.kwargs) -> T:
+    def call(self: OnThread[Any], /, *arguments: P.args, **named: P.kwargs) -> T:
         return handle(self._thread, inner(self, *arguments, **named))
 
     return telling(handle, call)

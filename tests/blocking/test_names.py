@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx import BookKeeper, LedgerReader, LedgerWriter
-from bookkeeper_tx.blocking import client, handles
+from bookkeeper_tx.blocking import client, handles, replicated_log
+from bookkeeper_tx.replicated_log import LogWriter, Namespace
 
 FOR_OPERATIONS = {
     *("after_failure", "ask_last_add_confirmed", "learn_last_add_confirmed", "out_of_range", "refresh", "replicas_of"),
@@ -19,6 +20,8 @@ FACES = [
     (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
     (LedgerWriter, handles.LedgerWriter, {"append_for", "checked", "drained"}),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
+    (Namespace, replicated_log.Namespace, set()),
+    (LogWriter, replicated_log.LogWriter, {"write_for", "writer", "refusal", "refuse", "change_ledger"}),
 ]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from bookkeeper_tx import BookKeeperError, ClientConfig, DigestType, Entry, LedgerEntries, LedgerMetadata
 from bookkeeper_tx.aio import BookKeeper
+from bookkeeper_tx.aio.replicated_log import DLSN, Namespace
 
 
 async def right(uri: str) -> Sequence[int]:
@@ -32,6 +33,17 @@ async def right(uri: str) -> Sequence[int]:
         metadata: LedgerMetadata = await bk.ledger_metadata(writer.ledger_id)
         print(metadata.closed, waited, await bk.list_ledgers())
     return [*ids, *added]
+
+
+async def a_log(bk: BookKeeper) -> DLSN:
+    logs = Namespace(bk)
+    await logs.create_log("orders", 1, 1, 1)
+    async with await logs.open_log_writer("orders") as writer:
+        position: DLSN = await asyncio.wait_for(writer.write(b"payload"), 5)
+        positions: list[DLSN] = await asyncio.gather(*[writer.write(b"%d" % number) for number in range(10)])
+    async for record in logs.read("orders", position.next()):
+        print(record.dlsn, record.payload.hex())
+    return await logs.truncate("orders", positions[-1])
 
 
 async def wrong(bk: BookKeeper) -> None:

@@ -15,6 +15,7 @@ from bookkeeper_tx import (
     LedgerReader,
     LedgerWriter,
 )
+from bookkeeper_tx.replicated_log import DLSN, LogWriter, Namespace
 
 
 async def right(uri: str) -> Sequence[int]:
@@ -45,6 +46,18 @@ async def right(uri: str) -> Sequence[int]:
     return [*ids, *added]
 
 
+async def a_log(bk: BookKeeper) -> DLSN:
+    logs = Namespace(bk)
+    await logs.create_log("orders", 1, 1, 1)
+    writer: LogWriter = await logs.open_log_writer("orders", roll_size_bytes=2**20)
+    async with writer:
+        position: DLSN = await writer.write(b"payload")
+        positions: list[DLSN] = await gatherResults([writer.write(b"%d" % number) for number in range(10)])
+    async for record in logs.read("orders", position.next(), follow=True):
+        print(record.dlsn, record.payload.hex())
+    return await logs.truncate("orders", positions[-1])
+
+
 def called_back(reader: LedgerReader) -> "Deferred[bytes]":
     return reader.read_entry(0).addCallback(lambda entry: entry.payload)
 
@@ -52,6 +65,10 @@ def called_back(reader: LedgerReader) -> "Deferred[bytes]":
 async def wrong(bk: BookKeeper) -> None:
     writer = await bk.create_ledger()
     await writer.append("text")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    log = await Namespace(bk).open_log_writer("orders")
+    entry_id_of_log: int = await log.write(b"")  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+    await log.write("text")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    print(entry_id_of_log)
     entry_id: str = await writer.append(b"")  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     _ = bk.create_ledger().ledger_id  # type: ignore[attr-defined]  # pyright: ignore
     print(entry_id + writer.append(b""))  # type: ignore[operator]  # pyright: ignore

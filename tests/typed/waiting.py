@@ -5,6 +5,7 @@ from itertools import islice
 
 from bookkeeper_tx import BookKeeperError, ClientConfig, DigestType, Entry, LedgerEntries, LedgerMetadata
 from bookkeeper_tx.blocking import BookKeeper
+from bookkeeper_tx.blocking.replicated_log import DLSN, Namespace
 
 
 def right(uri: str) -> list[int]:
@@ -32,6 +33,18 @@ def right(uri: str) -> list[int]:
         metadata: LedgerMetadata = bk.ledger_metadata(writer.ledger_id)
         print(metadata.closed, bk.list_ledgers())
     return [*ids, *added]
+
+
+def a_log(bk: BookKeeper) -> DLSN:
+    logs = Namespace(bk)
+    logs.create_log("orders", 1, 1, 1)
+    with logs.open_log_writer("orders") as writer:
+        position: DLSN = writer.write(b"payload")
+        later: Future[DLSN] = writer.write_later(b"another")
+        positions: list[DLSN] = [*writer.write_bulk([b"third"]), later.result(timeout=5)]
+    for record in logs.read("orders", position.next()):
+        print(record.dlsn, record.payload.hex())
+    return logs.truncate("orders", positions[-1])
 
 
 def wrong(bk: BookKeeper) -> None:
