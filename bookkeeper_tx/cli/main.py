@@ -19,6 +19,7 @@ INTERRUPTED_EXIT_CODE = 130
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("demo.demo", "Store a file in a replicated ledger, kill a bookie, read it all back."),
     "ledger": ("ledger.ledger", "Create, write, read, list, show and delete ledgers."),
+    "log": ("log.log", "Create, append to, read, truncate, list and delete replicated logs."),
     "bookie": ("bookie.bookie", "Look at bookies and their files; check and repair them."),
     "cluster": ("cluster", "Set up a cluster's metadata."),
     "wire": ("wire.wire", "Show what bytes of BookKeeper traffic say, and how they are laid out."),

@@ -156,6 +156,7 @@ class WriteHandle:
         """Return when every append so far is acknowledged; raises the error of this writer if it has failed.
 
         For what is built on writers: nothing is appended meanwhile.
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
         await self._queue.drain()
         if self._adds.error is not None:

@@ -71,6 +71,9 @@ async def _open(client: AnyClient, metadata: LogMetadata, segment: LogSegment, p
     except NoSuchLedger:
         await _raise_if_truncated(metadata, segment)
         raise
+    if not reader.closed:
+        # A writer that pauses may have published more than its entries say.
+        await reader.read_last_add_confirmed(explicit=True)
     return reader
 
 

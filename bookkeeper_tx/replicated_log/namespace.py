@@ -144,22 +144,27 @@ class Namespace(Generic[Writer]):
         return DLSN(await metadata.at_time(segments, int(epoch_s * 1000)), 0)
 
     @operation
-    async def truncate(self, name: str, dlsn: DLSN) -> DLSN:
+    async def truncate(self, name: str, dlsn: DLSN, deleted: truncation.Deleted = lambda: None) -> DLSN:
         """Delete the ledgers before the one of ``dlsn``; gives the position at which the log starts now.
 
         Ledgers are deleted as a whole, so records shortly before ``dlsn`` stay; so does the ledger that is being
         written.  The bookies give the space back when they collect garbage next.
 
+        :param deleted: called after each ledger that was deleted
         :raises InvalidArgument: the log has no such ledger yet
         :raises NoSuchLog: there is none
         """
-        first = await truncation.truncate(self._client, await self._find(name), dlsn.log_segment_sequence_no)
+        first = await truncation.truncate(self._client, await self._find(name), dlsn.log_segment_sequence_no, deleted)
         return DLSN(first, 0)
 
     @operation
-    async def delete_log(self, name: str) -> None:
-        """Fence a log's writer, and delete its ledgers and the log.  Fails with :exc:`.NoSuchLog`."""
-        await truncation.delete(self._client, await self._find(name), self._password)
+    async def delete_log(self, name: str, deleted: truncation.Deleted = lambda: None) -> None:
+        """Fence a log's writer, and delete its ledgers and the log.
+
+        :param deleted: called after each ledger that was deleted
+        :raises NoSuchLog: there is none
+        """
+        await truncation.delete(self._client, await self._find(name), self._password, deleted)
 
     @operation
     async def list_logs(self) -> list[str]:

@@ -3,6 +3,8 @@
 The list says first that they are gone; if whoever deletes them stops half way, the next who truncates goes on there.
 """
 
+from collections.abc import Callable
+
 from attrs import evolve
 
 from bookkeeper_tx.client.core import AnyClient
@@ -10,8 +12,11 @@ from bookkeeper_tx.errors import InvalidArgument, MetadataConflict, NoSuchLedger
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT, LogSegment, SegmentList, chunk_of
 
+Deleted = Callable[[], object]
+"""Called after each ledger that was deleted."""
 
-async def truncate(client: AnyClient, metadata: LogMetadata, sequence_no: int) -> int:
+
+async def truncate(client: AnyClient, metadata: LogMetadata, sequence_no: int, deleted: Deleted) -> int:
     """Delete all ledgers before this one, as far as they are closed; return the number of the first that is left.
 
     Raises InvalidArgument for a ledger that the log does not have yet.
@@ -31,12 +36,12 @@ async def truncate(client: AnyClient, metadata: LogMetadata, sequence_no: int) -
             break
         except MetadataConflict:
             continue
-    await _delete_ledgers(client, metadata, shorter, shorter.first_sequence_no)
+    await _delete_ledgers(client, metadata, shorter, shorter.first_sequence_no, deleted)
     await _note_deleted(metadata, shorter.first_sequence_no)
     return shorter.first_sequence_no
 
 
-async def delete(client: AnyClient, metadata: LogMetadata, password: bytes) -> None:
+async def delete(client: AnyClient, metadata: LogMetadata, password: bytes, deleted: Deleted) -> None:
     """Fence the last two ledgers of a log, and delete all, and the log."""
     segments = await metadata.begin_delete()
     if segments is not None:
@@ -45,7 +50,7 @@ async def delete(client: AnyClient, metadata: LogMetadata, password: bytes) -> N
                 (await client.open_ledger(segment.ledger_id, password)).close()
             except NoSuchLedger:
                 continue
-        await _delete_ledgers(client, metadata, segments, segments.next_sequence_no)
+        await _delete_ledgers(client, metadata, segments, segments.next_sequence_no, deleted)
     await metadata.end_delete()
 
 
@@ -61,22 +66,27 @@ async def _closed_end(client: AnyClient, segments: SegmentList, end: int) -> int
     return end
 
 
-async def _delete_ledgers(client: AnyClient, metadata: LogMetadata, segments: SegmentList, end: int) -> None:
+async def _delete_ledgers(
+    client: AnyClient, metadata: LogMetadata, segments: SegmentList, end: int, deleted: Deleted
+) -> None:
     """Delete the ledgers of a list before ``end``, and the chunks that then name none that is left."""
     for number in range(chunk_of(segments.deleted_end), chunk_of(min(end, segments.chunked_end) - 1) + 1):
-        await _delete_each(client, await metadata.read_chunk(number) or (), segments.deleted_end, end)
+        await _delete_each(client, await metadata.read_chunk(number) or (), segments.deleted_end, end, deleted)
         if (number + 1) * CHUNK_COUNT <= end:
             await metadata.delete_chunk(number)
-    await _delete_each(client, segments.segments, segments.deleted_end, end)
+    await _delete_each(client, segments.segments, segments.deleted_end, end, deleted)
 
 
-async def _delete_each(client: AnyClient, segments: tuple[LogSegment, ...], first: int, end: int) -> None:
+async def _delete_each(
+    client: AnyClient, segments: tuple[LogSegment, ...], first: int, end: int, deleted: Deleted
+) -> None:
     for segment in segments:
         if first <= segment.log_segment_sequence_no < end:
             try:
                 await client.delete_ledger(segment.ledger_id)
             except NoSuchLedger:
-                continue  # whoever began with this has deleted it
+                pass  # whoever began with this has deleted it
+            deleted()
 
 
 async def _note_deleted(metadata: LogMetadata, deleted_end: int) -> None:

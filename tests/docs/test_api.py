@@ -20,7 +20,7 @@ SOURCES = sorted(path for room in ("bookkeeper_tx", "compat_tests") for path in 
 HANDLES = (Client, WriteHandle, LedgerWriter, LedgerWriterAdv, LedgerReader)
 
 SECTION = re.compile(r"\bdocs/([\w/-]+)\.md#(sec-[a-z0-9-]+)")
-METADATA_ONLY = {"start", "close", "delete_ledger", "list_ledgers", "ledger_metadata", "writable_bookies"}
+METADATA_ONLY = {"run", "start", "close", "delete_ledger", "list_ledgers", "ledger_metadata", "writable_bookies"}
 """Methods of the client that ask no bookie."""
 AS_ANOTHER = {"read_unconfirmed", "read_batch_unconfirmed", "entries"}
 """Methods of a reader whose docstring refers to another one."""

@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault
 from bookkeeper_tx.cli.bookie import places as where
-from bookkeeper_tx.cli.bookie.progress import progress
+from bookkeeper_tx.cli.progress import progress
 from protocol_specs.ledger_id import split
 
 

@@ -12,8 +12,8 @@ from bookkeeper_tx.bookie.offline import cookies
 from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
 from bookkeeper_tx.bookie.offline.ledger_facts import LedgerFacts, ledger_facts
 from bookkeeper_tx.bookie.offline.places import Places
-from bookkeeper_tx.cli.bookie.progress import progress
 from bookkeeper_tx.cli.connect import open_store
+from bookkeeper_tx.cli.progress import progress
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.entry.digest import master_key
 from bookkeeper_tx.errors import InvalidArgument

@@ -20,7 +20,8 @@ Created = Callable[[Any], AbstractAsyncContextManager[LedgerWriter]]
 """Takes the reactor, and returns a context that has a client and gives the writer of a new ledger."""
 
 
-def _quorums(command: Any) -> Any:
+def quorums(command: Any) -> Any:
+    """Add ``--replicas``, ``--write-quorum`` and ``--ack-quorum``."""
     for option in (
         click.option(
             "--ack-quorum",
@@ -55,7 +56,7 @@ def _new_ledger(command: Callable[..., Any]) -> Any:
     """Add the options of a new ledger; the command gets ``created(reactor)``, a context that gives its writer."""
 
     @options.metadata
-    @_quorums
+    @quorums
     @options.digest
     @options.password
     @_custom

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bookkeeper_tx.cli.bookie.progress import progress
+from bookkeeper_tx.cli.progress import progress
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,1 @@
+"""``bktx log``: replicated logs from the shell."""
