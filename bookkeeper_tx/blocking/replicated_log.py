@@ -34,7 +34,7 @@ class LogWriter(Waiting[aio.LogWriter]):
     def write(self, payload: bytes) -> DLSN:
         """Write one record; return its position when it and all before it are stored.
 
-        Each call waits for a round trip; :meth:`write_later` and :meth:`write_bulk` do not wait for each record.
+        Each call waits for a round trip; :meth:`write_later` and ``write_bulk`` do not wait for each record.
         """
         return self._thread.wait(self.write_later(payload))
 

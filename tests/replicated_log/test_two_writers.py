@@ -5,20 +5,20 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.errors import BookKeeperError
-from bookkeeper_tx.replicated_log import DLSN, LogRecord, LogWriter
+from bookkeeper_tx.replicated_log import LogRecord, LogWriter
 from tests.replicated_log.logs import LOG, Logs, collected
+from tests.replicated_log.one_order import Acknowledged, check
 
 
 class Service:
     """A program that opens the log again and again, and writes numbered records."""
 
-    def __init__(self, name: str, logs: Logs, run: "Run") -> None:
+    def __init__(self, name: str, logs: Logs, acknowledged: Acknowledged) -> None:
         self.name = name
         self._logs = logs
-        self._run = run
+        self._acknowledged = acknowledged
         self._namespace = logs.logs(logs.client())
         self._opening = False
         self.writer: LogWriter | None = None
@@ -37,7 +37,10 @@ class Service:
             sent = self.sent[-1]
             payload = b"%s %d %d" % (self.name.encode(), len(self.sent), len(sent))
             sent.append(payload)
-            self._run.written(payload, self.writer.write(payload))
+            self._acknowledged.begin(payload)
+            written = self.writer.write(payload)
+            written.addCallback(lambda position: self._acknowledged.end(payload, position))
+            written.addErrback(lambda failure: failure.trap(BookKeeperError))
 
     def roll(self) -> None:
         if self.writer is not None:
@@ -53,28 +56,9 @@ class Service:
         self.sent.append([])
 
 
-class Run:
-    """What was acknowledged, and what was acknowledged before each write began."""
-
-    def __init__(self) -> None:
-        self.acknowledged: dict[bytes, DLSN] = {}
-        self.before: dict[bytes, DLSN] = {}
-        self._last = DLSN(-1, -1)
-
-    def written(self, payload: bytes, promise: Deferred[DLSN]) -> None:
-        self.before[payload] = self._last
-        promise.addCallbacks(
-            lambda position: self._acknowledge(payload, position), lambda failure: failure.trap(BookKeeperError)
-        )
-
-    def _acknowledge(self, payload: bytes, position: DLSN) -> None:
-        self.acknowledged[payload] = position
-        self._last = max(self._last, position)
-
-
-def interleave(random: Random, lossy: bool) -> tuple[Logs, Run, list[Service]]:
-    logs, run = Logs(ensemble_size=2), Run()
-    services = [Service(name, logs, run) for name in ("one", "two")]
+def interleave(random: Random, lossy: bool) -> tuple[Logs, Acknowledged, list[Service]]:
+    logs, acknowledged = Logs(ensemble_size=2), Acknowledged()
+    services = [Service(name, logs, acknowledged) for name in ("one", "two")]
     network = logs.cluster.network
     actions: list[Any] = [
         *(service.open for service in services),
@@ -96,22 +80,7 @@ def interleave(random: Random, lossy: bool) -> tuple[Logs, Run, list[Service]]:
             else:
                 network.deliver(index)
     network.run()
-    return logs, run, services
-
-
-def check(records: list[LogRecord], run: Run, services: list[Service]) -> None:
-    positions = [each.dlsn for each in records]
-    assert positions == sorted(set(positions))
-    where = {each.payload: each.dlsn for each in records}
-    assert len(where) == len(records)
-    for payload, position in run.acknowledged.items():
-        assert where.get(payload) == position
-    for payload, position in where.items():
-        assert run.before[payload] < position
-    for service in services:
-        for sent in service.sent:
-            found = [each.payload for each in records if each.payload in sent]
-            assert found == sent[: len(found)]
+    return logs, acknowledged, services
 
 
 def read_after_fencing(logs: Logs) -> list[LogRecord]:
@@ -122,26 +91,26 @@ def read_after_fencing(logs: Logs) -> list[LogRecord]:
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 2**32))
 def test_of_two_writers_there_is_one_order(seed: int) -> None:
-    logs, run, services = interleave(Random(seed), lossy=False)
-    check(read_after_fencing(logs), run, services)
+    logs, acknowledged, services = interleave(Random(seed), lossy=False)
+    check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
 def test_messages_that_are_lost_change_nothing_of_that(seed: int) -> None:
-    logs, run, services = interleave(Random(seed), lossy=True)
+    logs, acknowledged, services = interleave(Random(seed), lossy=True)
     logs.cluster.clock.advance(600)
     logs.cluster.network.run()
-    check(read_after_fencing(logs), run, services)
+    check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])
 
 
 def test_the_interleavings_reach_what_matters() -> None:
     """Many runs have writers that are fenced, ledgers that are rolled, and records that are acknowledged."""
-    rolled = acknowledged = taken = 0
+    rolled = written = taken = 0
     for seed in range(20):
-        logs, run, services = interleave(Random(seed), lossy=False)
+        logs, acknowledged, services = interleave(Random(seed), lossy=False)
         rolled += sum(each.next_sequence_no for each in [logs.segments])
-        acknowledged += len(run.acknowledged)
+        written += len(acknowledged.positions)
         taken += sum(len(each.sent) for each in services)
     assert rolled > taken > 40
-    assert acknowledged > 100
+    assert written > 100

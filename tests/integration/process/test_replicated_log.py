@@ -1,6 +1,7 @@
 """Replicated logs on real bookies, from all three worlds."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.our_client import poll
 from tests.reactor_thread import run_in_reactor
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "replicated-log.md"
 
 SETTINGS = {
     "gcWaitTime": 200,
@@ -65,6 +68,15 @@ def logs(cluster: LocalCluster) -> Iterator[blocking_log.Namespace]:
 
 def payloads(logs: blocking_log.Namespace, start: DLSN | None = None) -> list[bytes]:
     return [record.payload for record in logs.read("orders", start)]
+
+
+def test_the_program_of_the_guide(cluster: LocalCluster) -> None:
+    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(compile(program, str(GUIDE), "exec"), names)
+    assert asyncio.run(names["main"](cluster.metadata_uri)) == 1005
+    (service,) = re.findall(r"^LOG = .*^async def main", program, re.MULTILINE | re.DOTALL)
+    assert len(service.splitlines()) <= 50
 
 
 def test_one_log_is_written_by_all_three_worlds(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
