@@ -7,11 +7,12 @@ The writer and recovery share this.  They differ in where they write down a new 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.force_ledger import Force
-from bookkeeper_tx.client.pending_add import Pending, PendingAdd, PendingRun
+from bookkeeper_tx.client.pending_add import Answers, Pending, PendingAdd, PendingRun
 from bookkeeper_tx.client.write_ensemble import Replace, Slot, WriteEnsemble
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.driver import Promise
@@ -52,6 +53,10 @@ class Adds(WriteEnsemble):
         self.pending: deque[Pending] = deque()
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
+        self.answers: Answers = count
+        """What the promises of entries fire with."""
+        self.told: Callable[[BookKeeperError], BookKeeperError] = lambda error: error
+        """What they fail with, for the error of the ledger."""
         self.on_progress: Callable[[], None] | None = None
         """If set, it is called whenever entries were completed or have failed."""
 
@@ -118,7 +123,7 @@ class Adds(WriteEnsemble):
 
         Instead of ``deferred`` there may be ``deferreds``, one for each entry, which fire with their ids.
         """
-        run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result, deferreds)
+        run = PendingRun(first, entries, length, self._ack_quorum_size, deferred, result, deferreds, self.answers)
         if self.error is not None:
             run.fail(self.error)
             return
@@ -146,11 +151,11 @@ class Adds(WriteEnsemble):
     def fail(self, error: BookKeeperError) -> None:
         """End with ``error``: every pending entry fails, and every later one fails at once."""
         if self.error is None:
-            self.error = error
+            self.error = self.told(error)
         failed = list(self.pending)
         self.pending.clear()
         for add in failed:
-            add.fail(error)
+            add.fail(self.error)
         self._progressed()
 
     def _replied(self, add: PendingAdd, slot: Slot, error: BookKeeperError | None, _: None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.held_appends import HeldAppends
+from bookkeeper_tx.client.pending_add import Answers
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.driver import Driver, Promise
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -51,6 +52,8 @@ class AppendQueue:
         self._entry_id_end = fields.FIRST_ENTRY_ID
         self._length_end = 0
         """Up to where an append is sent without looking whether others are held back or too many are on their way."""
+        self._answers: Answers | None = None
+        """What the promises of entries fire with, if that is not their ids."""
         self.refusal: BookKeeperError | None = None
         """The error of new appends, once the writer takes no more."""
         self.releasing = False
@@ -76,8 +79,13 @@ class AppendQueue:
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = length + len(payload)
         entry = self._digest.seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
-        adds.push(entry_id, entry, length, deferred, entry_id)
+        answer = entry_id if self._answers is None else next(self._answers(entry_id))
+        adds.push(entry_id, entry, length, deferred, answer)
         return deferred  # type: ignore[no-any-return]
+
+    def answer(self, answers: Answers) -> None:
+        """Let the promise of each later entry fire with what ``answers`` gives, and no longer with its id."""
+        self._answers = self._adds.answers = answers
 
     def refuse(self, error: BookKeeperError) -> None:
         """Let new appends fail with ``error``, or with that of the first call."""
@@ -158,6 +166,9 @@ class AppendQueue:
         if not self._held:
             adds.on_progress = None
 
+    def _answer(self, entry_id: int) -> Any:
+        return entry_id if self._answers is None else next(self._answers(entry_id))
+
     def _failed(self, error: BaseException, deferred: Any) -> Promise[Any]:
         if deferred is None:
             return self._driver.fail(error)
@@ -184,7 +195,7 @@ class AppendQueue:
         for start, end in _runs_of(entries):
             length += sum(map(len, payloads[start:end]))
             if end - start == 1:
-                adds.push(first + start, entries[start], length, waiting[start], first + start)
+                adds.push(first + start, entries[start], length, waiting[start], self._answer(first + start))
             else:
                 adds.push_run(first + start, entries[start:end], length, None, None, waiting[start:end])
 
@@ -213,7 +224,8 @@ class AppendQueue:
             self._held.popleft()
             self._held_count -= held.count
             if held.error is None:
-                deferred, result = held.deferred, held.result(first + len(payloads) - 1)
+                last = first + len(payloads) - 1
+                deferred, result = held.deferred, self._answer(last) if held.one else held.result(last)
         if self._takes_runs and len(entries) > 1:
             adds.push_run(first, entries, self._pushed_length, deferred, result)
         else:

@@ -44,10 +44,9 @@ class HeldAppends:
         self._next = payload
         return taken
 
-    def result(self, last: int) -> int | range:
-        """Return what the caller gets when ``last`` is the id of the last entry."""
-        first = last if self.first is None else self.first
-        return last if self.one else range(first, last + 1)
+    def result(self, last: int) -> range:
+        """Return what the caller gets, unless it waits for one id, when ``last`` is the id of the last entry."""
+        return range(last if self.first is None else self.first, last + 1)
 
     def _read(self) -> bytes | None:
         try:

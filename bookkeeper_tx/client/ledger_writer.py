@@ -1,15 +1,16 @@
 """The handle of a ledger's only writer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.pending_add import Answers
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.digest import EntryDigest
-from bookkeeper_tx.errors import InvalidArgument
+from bookkeeper_tx.errors import BookKeeperError, InvalidArgument
 from bookkeeper_tx.model import Versioned
 
 
@@ -34,6 +35,18 @@ class LedgerWriter(WriteHandle):
         super().__init__(context, ledger_id, versioned, digest, deferred_sync)
         self._queue = AppendQueue(context.driver, context.config, ledger_id, digest, self._adds)
 
+    def answer(
+        self, answers: Answers, told: Callable[[BookKeeperError], BookKeeperError]
+    ) -> Callable[[bytes], Promise[Any]]:
+        """Let later appends fire with other things than ids, and fail with what ``told`` makes of an error.
+
+        For what is built on writers.  Returns :meth:`append` for bytes of at most :attr:`payload_size_max`.
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
+        """
+        self._queue.answer(answers)
+        self._adds.told = told
+        return self._queue.append
+
     @promised
     def append(self, payload: bytes) -> Promise[int]:
         """Append one entry; gives its id when the ack quorum has stored it and every entry before it.
@@ -49,7 +62,7 @@ class LedgerWriter(WriteHandle):
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
-        if type(payload) is not bytes or len(payload) > self._payload_size_max:
+        if type(payload) is not bytes or len(payload) > self.payload_size_max:
             try:
                 payload = self.checked(payload)
             except InvalidArgument as error:
@@ -61,7 +74,7 @@ class LedgerWriter(WriteHandle):
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
-        if type(payload) is not bytes or len(payload) > self._payload_size_max:
+        if type(payload) is not bytes or len(payload) > self.payload_size_max:
             try:
                 payload = self.checked(payload)
             except InvalidArgument as error:

@@ -1,6 +1,7 @@
 """Entries that wait for their ack quorum: one by itself, or a run."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from attrs import define, field
@@ -8,6 +9,9 @@ from attrs import define, field
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
+
+Answers: TypeAlias = Callable[[int], Iterator[Any]]
+"""Gives what the promises of entries fire with, from that of an id on; without it they fire with the ids."""
 
 
 @define(eq=False)
@@ -54,6 +58,7 @@ class PendingRun:
     result: Any
     deferreds: Sequence[Promise[int]] = ()
     """One for each entry, which fires with its id; empty if nobody waits for each."""
+    answers: Answers = count
     confirmed: int = field(init=False)
     """Id of the first entry that is not confirmed."""
     entry_id: int = field(init=False)
@@ -113,8 +118,10 @@ class PendingRun:
     def confirm(self, end: int) -> None:
         """Confirm the entries before ``end``, and fire their promises."""
         start, self.confirmed = self.confirmed, end
-        for entry_id, deferred in enumerate(self.deferreds[start - self.first : end - self.first], start):
-            deferred.callback(entry_id)
+        waiting = self.deferreds[start - self.first : end - self.first]
+        if waiting:
+            for answer, deferred in zip(self.answers(start), waiting, strict=False):
+                deferred.callback(answer)
 
     def fail(self, error: BookKeeperError) -> None:
         """Fail the run, and the appends of its entries that are not confirmed."""
@@ -129,7 +136,7 @@ class PendingRun:
         for entry_id in range(self.confirmed, self.entry_id + 1):
             waiter: tuple[Any, Any] = (None, None)
             if self.deferreds:
-                waiter = self.deferreds[entry_id - self.first], entry_id
+                waiter = self.deferreds[entry_id - self.first], next(self.answers(entry_id))
             elif entry_id == self.entry_id:
                 waiter = self.deferred, self.result
             acknowledged = sum(bit for bit, end in self._ends.items() if end > entry_id)

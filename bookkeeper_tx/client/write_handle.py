@@ -59,9 +59,10 @@ class WriteHandle:
         self._context = context
         self._versioned = versioned
         self._digest = digest
-        self._payload_size_max = (
+        self.payload_size_max = (
             context.config.frame_size_max - ADD_OVERHEAD[context.config.protocol] - digest.payload_offset_of(ledger_id)
         )
+        """The largest payload, in bytes, that fits into a frame (``ClientConfig.frame_size_max``)."""
         self._driver = context.driver
         self._closing: list[Promise[None]] = []
         """What wait for the close under way."""
@@ -176,14 +177,14 @@ class WriteHandle:
 
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
-        if type(payload) is bytes and len(payload) <= self._payload_size_max:
+        if type(payload) is bytes and len(payload) <= self.payload_size_max:
             return payload
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise InvalidArgument(f"payload must be bytes, not {type(payload).__name__}")
         checked = bytes(payload)
-        if len(checked) > self._payload_size_max:
+        if len(checked) > self.payload_size_max:
             raise InvalidArgument(
-                f"payload of {len(checked)} bytes: at most {self._payload_size_max} fit into a frame of "
+                f"payload of {len(checked)} bytes: at most {self.payload_size_max} fit into a frame of "
                 f"{self._context.config.frame_size_max} bytes (ClientConfig.frame_size_max)"
             )
         return checked

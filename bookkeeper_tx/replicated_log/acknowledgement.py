@@ -1,40 +1,35 @@
-"""What stands between the appends to a ledger and the writes to a log: ids become positions, errors the log's."""
+"""What a writer of a log is told of the appends to its ledger: ids become positions, errors the log's."""
 
+from collections.abc import Callable, Iterator
+from itertools import count, repeat
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, LogFenced, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log.dlsn import DLSN
 
-_new = tuple.__new__
 
+class Acknowledgements:
+    """What the appends to one ledger of a log fire with; ``stored()`` is called now and then as they do."""
 
-class Acknowledgement:
-    """What an append fires in the place of the promise of a write.  One for each write: it does as little as it can."""
+    def __init__(self, sequence_no: int, stored: Callable[[], None]) -> None:
+        self._sequence_no = sequence_no
+        self._stored = stored
 
-    __slots__ = ("log", "promise", "sequence_no")
+    def __call__(self, entry_id: int) -> Iterator[DLSN]:
+        """Return the positions from that of an entry on.  Each write takes one: all this is done by Python itself."""
+        self._stored()
+        pairs = zip(repeat(self._sequence_no), count(entry_id), strict=False)
+        return map(tuple.__new__, repeat(DLSN), pairs)
 
-    def __init__(self, log: str, sequence_no: int, promise: Any) -> None:
-        self.log = log
-        self.sequence_no = sequence_no
-        self.promise = promise
-
-    def callback(self, entry_id: int) -> None:
-        """Bring the id of the entry."""
-        self.promise.callback(_new(DLSN, (self.sequence_no, entry_id)))
-
-    def errback(self, error: BaseException) -> None:
-        """Bring the error of the append."""
-        self.promise.errback(told(error, self.log))
-
-    def many(self, error: Exception | None, entry_ids: Any) -> None:
-        """Bring the ids of many entries, or their error."""
+    def many(self, promise: Any, error: Exception | None, entry_ids: Any) -> None:
+        """Bring the ids of many entries, or their error, as positions."""
         if error is not None:
-            self.errback(error)
+            promise.errback(error)
         else:
-            self.promise.callback([_new(DLSN, (self.sequence_no, entry_id)) for entry_id in entry_ids])
+            promise.callback([DLSN(self._sequence_no, entry_id) for entry_id in entry_ids])
 
 
-def told(error: BaseException, log: str) -> BaseException:
+def told(error: BookKeeperError, log: str) -> BookKeeperError:
     """Return what a writer of ``log`` is told of an error of its ledger."""
     if isinstance(error, (LedgerFenced, LedgerClosed)):
         kind: type[BookKeeperError] = LogFenced

@@ -1,14 +1,15 @@
 """The only writer of a log: writes go to its newest ledger, which is followed by another now and then."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Self
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LogClosed, TooManyOutstandingAdds
-from bookkeeper_tx.replicated_log.acknowledgement import Acknowledgement, told
+from bookkeeper_tx.replicated_log.acknowledgement import Acknowledgements, told
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
 from bookkeeper_tx.replicated_log.dlsn import DLSN
 from bookkeeper_tx.replicated_log.rolling import Rolling, RollingPolicy
@@ -64,22 +65,19 @@ class LogWriter:
         :raises BookKeeperError: the other errors of :meth:`bookkeeper_tx.LedgerWriter.append`, after which the log has
             to be opened again
         """
-        promise: Promise[DLSN] = self._promise()
-        self.write_for(payload, promise)
-        return promise
+        # Of each write: what the append of a ledger does, and no more.
+        if self._aside or type(payload) is not bytes or len(payload) > self._payload_size_max:
+            promise: Promise[DLSN] = self._promise()
+            self.write_for(payload, promise)
+            return promise
+        return self._append(payload)
 
     def write_for(self, payload: bytes, promise: Any) -> None:
         """Write as :meth:`write`, with a promise of the caller's, which ends: for faces of the client."""
-        if type(payload) is not bytes:
-            try:
-                payload = self._writer.checked(payload)
-            except InvalidArgument as error:
-                promise.errback(error)
-                return
         if self._aside:
-            self._hold(self._send, payload, promise)
+            self._hold_one(payload, promise)
         else:
-            self._send(payload, promise)
+            self._append_for(payload, promise)
 
     @promised
     def write_bulk(self, payloads: Iterable[bytes]) -> Promise[list[DLSN]]:
@@ -89,15 +87,12 @@ class LogWriter:
         :raises BookKeeperError: the errors of :meth:`write`; some of the first records may have been stored
         """
         promise: Promise[list[DLSN]] = self._promise()
-        try:
-            found = [self._writer.checked(payload) for payload in payloads]
-        except InvalidArgument as error:
-            promise.errback(error)
-            return promise
+        if not isinstance(payloads, Sequence):
+            payloads = list(payloads)
         if self._aside:
-            self._hold(self._send_bulk, found, promise)
+            self._hold(self._append_bulk, payloads, promise)
         else:
-            self._send_bulk(found, promise)
+            self._append_bulk(payloads, promise)
         return promise
 
     @promised
@@ -158,7 +153,6 @@ class LogWriter:
             await before.drained()
         except BookKeeperError as failed:
             error = told(failed, self.name)
-            assert isinstance(error, BookKeeperError)
             self.refuse(error)
             held, self._held = self._held, None
             for _, _, promise in held:
@@ -175,27 +169,30 @@ class LogWriter:
 
     def _begin(self, writer: LedgerWriter, segment: LogSegment) -> None:
         self._writer = writer
-        self._append_for = writer.append_for
         self._sequence_no = segment.log_segment_sequence_no
-        self._size_bytes = 0
+        self._acknowledgements = Acknowledgements(self._sequence_no, self._look_at_size)
+        self._append = writer.answer(self._acknowledgements, partial(told, log=self.name))
+        self._payload_size_max = writer.payload_size_max
         self._size_end = self._size_bytes_max
 
-    def _send(self, payload: bytes, promise: Any) -> None:
-        self._append_for(payload, Acknowledgement(self.name, self._sequence_no, promise))
-        self._size_bytes = size_bytes = self._size_bytes + len(payload)
-        if size_bytes >= self._size_end:
-            self._roll_for_size()
+    def _append_for(self, payload: bytes, promise: Any) -> None:
+        self._writer.append_for(payload, promise)
 
-    def _send_bulk(self, payloads: list[bytes], promise: Any) -> None:
-        acknowledgement = Acknowledgement(self.name, self._sequence_no, promise)
-        self._driver.when_done(self._writer.append_many(payloads), acknowledgement.many)
-        self._size_bytes += sum(map(len, payloads))
-        if self._size_bytes >= self._size_end:
-            self._roll_for_size()
+    def _append_bulk(self, payloads: Sequence[bytes], promise: Any) -> None:
+        done = partial(self._acknowledgements.many, promise)
+        self._driver.when_done(self._writer.append_many(payloads), done)
+        self._look_at_size()
 
-    def _roll_for_size(self) -> None:
-        self._size_end = float("inf")  # once: what fails is tried again after a while
-        self._rolling.begin()
+    def _look_at_size(self) -> None:
+        if self._writer.length >= self._size_end:
+            self._size_end = float("inf")  # once: what fails is tried again after a while
+            self._rolling.begin()
+
+    def _hold_one(self, payload: bytes, promise: Any) -> None:
+        try:
+            self._hold(self._append_for, self._writer.checked(payload), promise)
+        except InvalidArgument as error:
+            promise.errback(error)
 
     def _hold(self, send: Callable[[Any, Any], None], payload: Any, promise: Any) -> None:
         """Keep a write until the ledger is changed, or refuse it."""

@@ -15,13 +15,15 @@ FOR_OPERATIONS = {
 }
 """What the operations of the client call on a reader."""
 
+FOR_ROLLING = {"change_ledger", "refusal", "refuse", "write_for", "writer"}
+
 FACES = [
     # The store, and what others build on, are without.
     (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
-    (LedgerWriter, handles.LedgerWriter, {"append_for", "checked", "drained"}),
+    (LedgerWriter, handles.LedgerWriter, {"answer", "append_for", "checked", "drained"}),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
     (Namespace, replicated_log.Namespace, set()),
-    (LogWriter, replicated_log.LogWriter, {"write_for", "writer", "refusal", "refuse", "change_ledger"}),
+    (LogWriter, replicated_log.LogWriter, FOR_ROLLING),
 ]
 
 

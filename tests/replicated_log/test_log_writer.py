@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     InvalidArgument,
     LogClosed,
@@ -278,6 +279,18 @@ def test_as_many_writes_wait_for_the_next_ledger_as_for_bookies() -> None:
     held.arrive()
     network.run()
     assert [first, *waiting[:4]] == [[DLSN(0, 0)], *([DLSN(1, number)] for number in range(4))]
+
+
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
+@pytest.mark.parametrize("outstanding_adds_max", [7, 1000])
+def test_each_write_has_its_position_however_it_is_sent(protocol: str, outstanding_adds_max: int) -> None:
+    logs = Logs(ensemble_size=2)
+    config = ClientConfig(protocol=protocol, outstanding_adds_max=outstanding_adds_max)
+    writer = logs.open(logs.client(config))
+    writes = [writer.write(b"%d" % number) for number in range(10)]
+    assert [logs.result(each) for each in writes] == [DLSN(0, number) for number in range(10)]
+    assert all(type(logs.result(each)) is DLSN for each in [writer.write(b"x"), writer.write(b"y")])
+    assert logs.result(writer.write_bulk([b"z"] * 3)) == [DLSN(0, number) for number in range(12, 15)]
 
 
 def test_payloads_are_checked() -> None:
