@@ -39,6 +39,7 @@ intersphinx_mapping = {
 nitpick_ignore = [
     ("py:class", "compat_tests.judge.attempt.T"),  # type variables
     ("py:class", "bookkeeper_tx.driver.T"),
+    ("py:class", "bookkeeper_tx.client.core.Client"),  # BookKeeper, of any world
     ("py:class", "concurrent.futures._base.Future"),  # Python tells where it is defined, not where it is documented
     ("py:class", "_pytest.tmpdir.TempPathFactory"),
 ]

@@ -83,7 +83,7 @@ class Namespace(Generic[Writer]):
         *,
         roll_size_bytes: float = RollingPolicy().size_bytes_max,
         roll_interval_s: float = RollingPolicy().interval_s,
-        still_leads: Callable[[], bool] = lambda: True,
+        still_leads: Callable[[], bool] | None = None,
     ) -> Writer:
         """Take a log over, and give its writer: nobody who wrote it before writes any more.
 
@@ -100,7 +100,7 @@ class Namespace(Generic[Writer]):
         policy = RollingPolicy(roll_size_bytes, roll_interval_s)
         adder = SegmentAdder(self._client, await self._find(name), self._password)
         try:
-            writer, segment = await adder.take(still_leads)
+            writer, segment = await adder.take(still_leads or _leads)
         except MetadataUnavailable:
             raise  # the ledger that was made may be in the list
         except BookKeeperError:
@@ -144,7 +144,7 @@ class Namespace(Generic[Writer]):
         return DLSN(await metadata.at_time(segments, int(epoch_s * 1000)), 0)
 
     @operation
-    async def truncate(self, name: str, dlsn: DLSN, deleted: truncation.Deleted = lambda: None) -> DLSN:
+    async def truncate(self, name: str, dlsn: DLSN, deleted: Callable[[], object] | None = None) -> DLSN:
         """Delete the ledgers before the one of ``dlsn``; gives the position at which the log starts now.
 
         Ledgers are deleted as a whole, so records shortly before ``dlsn`` stay; so does the ledger that is being
@@ -154,17 +154,19 @@ class Namespace(Generic[Writer]):
         :raises InvalidArgument: the log has no such ledger yet
         :raises NoSuchLog: there is none
         """
-        first = await truncation.truncate(self._client, await self._find(name), dlsn.log_segment_sequence_no, deleted)
+        first = await truncation.truncate(
+            self._client, await self._find(name), dlsn.log_segment_sequence_no, deleted or _unseen
+        )
         return DLSN(first, 0)
 
     @operation
-    async def delete_log(self, name: str, deleted: truncation.Deleted = lambda: None) -> None:
+    async def delete_log(self, name: str, deleted: Callable[[], object] | None = None) -> None:
         """Fence a log's writer, and delete its ledgers and the log.
 
         :param deleted: called after each ledger that was deleted
         :raises NoSuchLog: there is none
         """
-        await truncation.delete(self._client, await self._find(name), self._password, deleted)
+        await truncation.delete(self._client, await self._find(name), self._password, deleted or _unseen)
 
     @operation
     async def list_logs(self) -> list[str]:
@@ -184,3 +186,10 @@ class Namespace(Generic[Writer]):
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
         return self._client.run(work)
+
+
+def _leads() -> bool:
+    return True
+
+
+def _unseen() -> None: ...
