@@ -6,7 +6,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.cookie import Cookie, CookiePlan
+from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie_plan import CookiePlan
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies
 from bookkeeper_tx.config import BookieConfig

@@ -41,7 +41,7 @@ def check_entries(disk: Disk, directories: Sequence[str], storage: LedgerStorage
     if storage.dirty and writable:
         storage.flush_now()
     checked, first = Checked(), ""
-    with closing(EntryLogs(disk, directories)) as logs:
+    with closing(EntryLogs(disk, list(directories))) as logs:
         for fault in check(_OneDirectory(storage.indexes), logs, checked):
             first = first or fault.text
             if checked.faults <= FAULTS_LOGGED:

@@ -94,7 +94,8 @@ class Integrity:
             raise RefusedToStart(
                 "entries may be lost, and no ledger can be marked on a read-only file system: mount it"
             )
-        for path in forget_marks(self._disk, [directories.journal, *directories.more_journals], directories.ledgers[0]):
+        journals = [directories.journal, *directories.more_journals]
+        for path in forget_marks(self._disk, journals, directories.ledgers):
             log.warn("removed {path}: the journal that it marks is gone", path=path)
 
     async def before_serving(self, lost: Stamps | None) -> None:

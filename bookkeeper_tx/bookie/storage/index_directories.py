@@ -108,6 +108,11 @@ class IndexDirectories:
             if self._disk.exists(above):
                 self._disk.sync_directory(above)
 
+    @property
+    def needs_integrity_check(self) -> bool:
+        """Whether entries may be missing in the directories: one of them says so."""
+        return any(each.files.needs_integrity_check for each in self._directories.values())
+
     def path(self, ledger_id: int) -> str:
         """Return the path of a ledger's index file."""
         return self._of(ledger_id).files.path(ledger_id)
@@ -152,6 +157,11 @@ class IndexDirectories:
             self._forget_unmade(new)
             raise
         return [written[each.ledger_id] for each in changes]
+
+    def set_needs_integrity_check(self, needed: bool) -> None:
+        """Note it in each directory, durably.  Raises OSError."""
+        for directory in self._directories.values():
+            directory.writer.set_needs_integrity_check(needed)
 
     def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
         for directory in self._directories.values():

@@ -56,6 +56,15 @@ PLOTS: tuple[tuple[Step, ...], ...] = (
         Step("late answers", "recovery", place=0, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.1),
         Step("late answers", "recovery", place=2, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.1),
     ),
+    # The same, and the fence is lost on its way.
+    (
+        Step("late requests", "append", place=1, party="writer", number=1, delay_s=0.0, lasts_s=8.0, by_s=2.0),
+        Step("takeover", "append", party="other", number=1, delay_s=0.02),
+        Step("late requests", "recovery", place=1, party="other", number=1, delay_s=0.0, lasts_s=0.02, by_s=0.2),
+        Step("reset", "recovery", place=1, party="other", number=1, delay_s=0.02),
+        Step("late answers", "recovery", place=0, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.05),
+        Step("late answers", "recovery", place=2, party="other", number=1, delay_s=0.0, lasts_s=4.0, by_s=0.05),
+    ),
     # A recovery that ends in the middle, and another one that sees other bookies.
     (
         Step("takeover", "append"),
