@@ -352,7 +352,7 @@ def test_a_log_whose_locations_are_not_written_yet_is_not_finished(disk: Crashin
     for ledger_id in (7, 8):
         storage.open_for(ledger_id, KEY)
         add(storage, run_of(0, 1000, ledger_id=ledger_id))
-    writer = storage.replayed._index_writer
+    writer = storage.collection._index_writer
     write = writer.write
 
     def fail(changes: Any) -> Any:
@@ -468,7 +468,7 @@ def test_a_move_that_fails_in_the_index_leaves_no_location_in_memory_that_is_not
     stored(storage, 7, 1000, 60)
     stored(storage, 8, 1000, 60)
     runs = found(disk, LogName(0))
-    writer = storage.replayed._index_writer
+    writer = storage.collection._index_writer
     write = writer.write
 
     def write_and_fail(changes: Any) -> Any:
