@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.garbage.pace import Pace
@@ -22,6 +23,9 @@ from bookkeeper_tx.model import Entry
 
 SINGLES: Final = 8
 """Entries of a striped ledger that are read together; each may be as large as a frame."""
+
+SEALED_AT_ONCE: Final = 500
+"""Entries that are sealed and stored in one turn of the reactor: a few milliseconds."""
 
 UNREADABLE_MAX: Final = 3
 """Entries that no bookie gives, after which the rest of the ledger is left for the next time."""
@@ -62,8 +66,9 @@ class Copying:
             try:
                 async with aclosing(self.reader.entries(at, ids.stop - 1)) as pieces:
                     async for piece in pieces:
-                        await self._store(piece.first_entry_id, piece)
-                        at = piece.last_entry_id + 1
+                        for first in range(0, len(piece), SEALED_AT_ONCE):
+                            await self._store(at, piece[first : first + SEALED_AT_ONCE])
+                            at += min(len(piece) - first, SEALED_AT_ONCE)
             except BookKeeperError as error:
                 self._note(error)
                 at += 1
@@ -104,6 +109,7 @@ class Copying:
         self.count += run.count
         if self._pace is not None:
             await self._pace.spend(run.size)
+        await deferLater(self._clock, 0)  # clients come first
 
     def _add(self, run: EntryRun) -> None:
         ledger = self._storage.ledger(run.ledger_id)
