@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
+from twisted.internet.defer import DeferredList
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
@@ -16,7 +17,7 @@ from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.durable import room
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.deferred_handles import LedgerReader
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import Entry
@@ -76,14 +77,14 @@ class Copying:
     async def _copy_singles(self, ids: Sequence[int]) -> None:
         if not self._goes_on:
             return
-        asked = [self.reader.read_entry(each) for each in ids]
-        for entry_id, answer in zip(ids, asked, strict=True):
-            try:
-                entry: Entry = await answer
-            except BookKeeperError as error:
-                self._note(error)
+        asked: Any = DeferredList([self.reader.read_entry(each) for each in ids], consumeErrors=True)
+        for entry_id, (is_read, found) in zip(ids, await asked, strict=True):
+            if is_read:
+                await self._store(entry_id, [found])
+            elif isinstance(found.value, BookKeeperError):
+                self._note(found.value)
             else:
-                await self._store(entry_id, [entry])
+                found.raiseException()
 
     @property
     def _goes_on(self) -> bool:

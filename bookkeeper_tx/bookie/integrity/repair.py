@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.integrity.shares import Share, shares
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.deferred_handles import LedgerReader
 from bookkeeper_tx.errors import NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerMetadata, ledger_name
 from bookkeeper_tx.threads.worker import Threads

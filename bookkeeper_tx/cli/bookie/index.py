@@ -27,7 +27,7 @@ from protocol_specs.entry import version
 @click.option("--master-key", "with_key", is_flag=True, help="Show the master key: who has it may add and fence.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for the header, and one a location.")
 def index(places: Places, ledger_id: int, locations: bool, with_key: bool, as_json: bool) -> None:
-    """Show the index of a ledger: whether it is fenced, its explicit last add confirmed, its entries.
+    """Show the index of a ledger: whether it is fenced, or in limbo, its explicit last add confirmed, its entries.
 
     Entry logs are not read: see "bktx bookie ledger".  Nothing is written.
 
@@ -57,6 +57,7 @@ def _values(indexes: LedgerIndexes, ledger_id: int, header: IndexHeader, with_ke
     return {
         "path": indexes.path(ledger_id),
         "fenced": header.fenced,
+        "in_limbo": header.limbo,
         "explicit_last_add_confirmed": confirmed,
         "entries": count,
         "last_entry_id": indexes.last_entry(ledger_id)[0],
@@ -65,7 +66,7 @@ def _values(indexes: LedgerIndexes, ledger_id: int, header: IndexHeader, with_ke
 
 
 def _text(values: dict[str, Any]) -> str:
-    shown = {**values, "fenced": "yes" if values["fenced"] else "no"}
+    shown = values | {name: "yes" if values[name] else "no" for name in ("fenced", "in_limbo")}
     if shown["explicit_last_add_confirmed"] is None:
         shown["explicit_last_add_confirmed"] = "none"
     if not shown["entries"]:

@@ -15,6 +15,7 @@ def test_the_header_and_the_entries(tmp_path: Path) -> None:
     assert found == {
         "path": str(tmp_path / "current" / "23" / "45" / "12345.idx"),
         "fenced": False,
+        "in_limbo": False,
         "explicit_last_add_confirmed": 3,
         "entries": 8,
         "last_entry_id": 7,
