@@ -132,6 +132,8 @@ class Bookie:
         self._check_directories = check_directories
         self.on_disk_full: Callable[[], None] = lambda: None
         """Called when a disk of the ledgers or indexes has become full."""
+        self.on_clean_stop: Callable[[], None] = lambda: None
+        """Called at the end of a stop that has lost nothing."""
         self._disk_check = DiskCheck(
             reactor, config.disk_check_interval_s, workers.read, self._look, self._looked, self._journal, on_fatal
         )
@@ -192,6 +194,7 @@ class Bookie:
         await self._storage.stop()
         if self._started and self._storage.dirty and not (self._read_only or self._config.journal_data_written):
             raise StorageFailed("entries that were not flushed are lost: journalWriteData is false")
+        self.on_clean_stop()
 
     def _replay(self) -> LogMark:
         """Bring the journal's entries into the storage; they are in the journal, durably, until the first flush.

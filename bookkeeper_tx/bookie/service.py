@@ -218,7 +218,8 @@ class BookieService(Service):
         integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
         integrity.before_replay(directories, identity.lost)
         await bookie.start()
-        await integrity.before_serving(identity.lost)
+        bookie.on_clean_stop = integrity.stopped_cleanly
+        await integrity.before_serving()
         await identity.stamp()
         return integrity
 

@@ -20,6 +20,7 @@ from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.bookie.integrity.lost_journals import forget_marks
 from bookkeeper_tx.bookie.integrity.pre_boot import PreBoot
 from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
+from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import MIB, BookieConfig, ClientConfig, WireProtocol
@@ -73,7 +74,11 @@ class Integrity:
         self._reactor = reactor
         self._config = config
         self._disk = disk
-        self._marked_path = os.path.join(config.ledger_directory, CURRENT, MARKED_NAME)
+        current = os.path.join(config.ledger_directory, CURRENT)
+        self._marked_path = os.path.join(current, MARKED_NAME)
+        self._note = None if config.journal_data_written else RunNote(disk, current)
+        self._reason = ""
+        """Why entries may be lost; empty if they are not."""
         self._store = store
         self._bookie_id = bookie_id
         self._storage = storage
@@ -84,34 +89,48 @@ class Integrity:
         self._stopped = False
 
     def before_replay(self, directories: Directories, lost: Stamps | None) -> None:
-        """Get ready for a replay without the journals that are gone, if cookies are ``lost``.
+        """Find out whether entries may be lost: with their cookies, those that are ``lost``, or by a kill.
 
-        Blocks; raises RefusedToStart on a read-only file system, OSError.
+        The marks of journals that are gone with their cookies are removed.  Blocks; raises RefusedToStart on a
+        read-only file system, OSError.
         """
-        if lost is None:
-            return
+        note = self._note
+        if lost is not None:
+            self._reason = lost.reason
+        elif note is not None and note.is_left():
+            self._reason = "the bookie was killed, and journalWriteData is false"
         if directories.read_only:
-            raise RefusedToStart(
-                "entries may be lost, and no ledger can be marked on a read-only file system: mount it"
-            )
-        journals = [directories.journal, *directories.more_journals]
-        for path in forget_marks(self._disk, journals, directories.ledgers):
-            log.warn("removed {path}: the journal that it marks is gone", path=path)
+            if self._reason:
+                raise RefusedToStart(
+                    "entries may be lost, and no ledger can be marked on a read-only file system: mount it for writing"
+                )
+            return
+        if note is not None:
+            note.write()
+        if lost is not None:
+            journals = [directories.journal, *directories.more_journals]
+            for path in forget_marks(self._disk, journals, directories.ledgers):
+                log.warn("removed {path}: the journal that it marks is gone", path=path)
 
-    async def before_serving(self, lost: Stamps | None) -> None:
-        """Put all ledgers into limbo that the bookie should have, durably, if cookies are ``lost``: before these.
+    async def before_serving(self) -> None:
+        """Put all ledgers into limbo that the bookie should have, durably, if entries may be lost: before its cookies.
 
         If not, but an earlier start has marked ledgers, make sure that they are: a Java bookie flushes no states of
         ledgers without entries, and may have been killed.  Raises MetadataError, StorageFailed, OSError: then nothing
         may be served.
         """
-        if lost is not None:
-            log.warn("entries may be lost, {why}: all ledgers of this bookie are put into limbo", why=lost.reason)
+        if self._reason:
+            log.warn("entries may be lost, {why}: all ledgers of this bookie are put into limbo", why=self._reason)
             await self._writes.run(self._storage.limbo.set_needs_check, True)
             await self._mark(only_unknown=False)
         elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
             log.warn("ledgers that are not known here may be lost: they are put into limbo")
             await self._mark(only_unknown=True)
+
+    def stopped_cleanly(self) -> None:
+        """Note that all entries are on the disk, and the bookie does not run any more.  Blocks; raises OSError."""
+        if self._note is not None:
+            self._note.remove()
 
     async def _mark(self, only_unknown: bool) -> None:
         flushed = partial(durable, self._reactor, self._storage)

@@ -22,17 +22,27 @@ WIPED = Stamps(b"", (), 0, "its disk was wiped")
 class Checking(Repaired):
     """Bookie ``b1``, wiped and marked, with a check that begins by itself."""
 
-    def __init__(self, disk: CrashingDisk, rate: int = -1) -> None:
+    def __init__(self, disk: CrashingDisk, rate: int = -1, journaled: bool = True) -> None:
         cluster = cluster_of("b2")
         self.ledger_id = written(cluster, 2, 2, 2)
         self.before = dict(stored(cluster, self.ledger_id))
         super().__init__(cluster, disk)
         self.clients: list[Any] = []
-        config, worker = evolve(CONFIG, ledger_directory="/data", replication_rate_bytes=rate), InlineWorker()
-        store: Any = self.client.metadata
-        self.integrity = Integrity(
-            cluster.clock, config, disk, store, SELF, self.storage, worker, worker, self._make_client
+        self._config = evolve(
+            CONFIG, ledger_directory="/data", replication_rate_bytes=rate, journal_data_written=journaled
         )
+        self.integrity = self._integrity()
+
+    def _integrity(self) -> Integrity:
+        store, worker = self.client.metadata, InlineWorker()
+        parts: Any = (self._config, self.disk, store, SELF, self.storage, worker, worker, self._make_client)
+        return Integrity(self.cluster.clock, *parts)
+
+    def mark_all(self, lost: Stamps | None = WIPED) -> None:
+        """Do what a start does before it serves."""
+        self.integrity = self._integrity()
+        self.integrity.before_replay(Directories(self.disk, "/data", "/data"), lost)
+        self.wait(self.integrity.before_serving())
 
     def _make_client(self, *_: Any) -> Any:
         self.clients.append(self.cluster.client())
@@ -58,7 +68,7 @@ def test_a_storage_that_needs_no_check_is_not_checked(disk: CrashingDisk) -> Non
 
 def test_what_is_marked_is_copied_and_then_nothing_is_left_to_do(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.before_serving(WIPED))
+    bookie.mark_all()
     assert (bookie.first, bookie.storage.limbo.needs_check()) == (UnknownLedgerState, True)
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(1)
@@ -69,7 +79,7 @@ def test_what_is_marked_is_copied_and_then_nothing_is_left_to_do(disk: CrashingD
 
 def test_it_is_tried_again_every_three_seconds_until_all_is_here(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.before_serving(WIPED))
+    bookie.mark_all()
     bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(2 * INTERVAL_S)
@@ -85,7 +95,7 @@ def test_it_is_tried_again_every_three_seconds_until_all_is_here(disk: CrashingD
 
 def test_a_stop_ends_it_and_the_next_start_goes_on(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.before_serving(WIPED))
+    bookie.mark_all()
     bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
     bookie.wait(bookie.integrity.start())
     bookie.pass_time(1)
@@ -100,7 +110,7 @@ def test_a_stop_ends_it_and_the_next_start_goes_on(disk: CrashingDisk) -> None:
 
 def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
     bookie = Checking(disk, rate=RATE)
-    bookie.wait(bookie.integrity.before_serving(WIPED))
+    bookie.mark_all()
     bookie.wait(bookie.integrity.start())
     size = sum(map(len, bookie.before.values()))
     bookie.pass_time(0.5 * size / RATE)
@@ -112,7 +122,7 @@ def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
 def test_ledgers_that_a_java_bookie_has_marked_and_lost_are_marked_again(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
     bookie.storage.limbo.set_needs_check(True)
-    bookie.wait(bookie.integrity.before_serving(None))
+    bookie.mark_all(None)
     assert bookie.first is UnknownLedgerState
     ledger = bookie.storage.ledger(bookie.ledger_id)
     assert ledger is not None
@@ -121,15 +131,38 @@ def test_ledgers_that_a_java_bookie_has_marked_and_lost_are_marked_again(disk: C
 
 def test_the_marks_of_ours_are_durable_and_a_ledger_that_has_come_since_is_left_alone(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.before_serving(WIPED))
+    bookie.mark_all()
     other = written(bookie.cluster, 2, 2, 2, closed=False, count=0)
-    bookie.wait(bookie.integrity.before_serving(None))
+    bookie.mark_all(None)
     assert bookie.storage.ledger(other) is None
+
+
+def test_a_kill_without_entries_in_the_journal_counts_as_a_loss_until_a_clean_stop(disk: CrashingDisk) -> None:
+    for _ in range(2):
+        bookie = Checking(disk, journaled=False)
+        bookie.mark_all(None)
+        bookie.integrity.stopped_cleanly()
+        assert not bookie.storage.limbo.needs_check()
+    Checking(disk, journaled=False).mark_all(None)
+    disk.crash()
+    disk.restart()
+    killed = Checking(disk, journaled=False)
+    killed.mark_all(None)
+    assert (killed.first, killed.storage.limbo.needs_check()) == (UnknownLedgerState, True)
+
+
+def test_with_entries_in_the_journal_a_kill_loses_nothing(disk: CrashingDisk) -> None:
+    for _ in range(2):
+        bookie = Checking(disk)
+        bookie.mark_all(None)
+        disk.crash()
+        disk.restart()
+    assert not Checking(disk).storage.limbo.needs_check()
 
 
 def test_without_a_note_nothing_is_marked(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
-    bookie.wait(bookie.integrity.before_serving(None))
+    bookie.mark_all(None)
     assert bookie.storage.ledger(bookie.ledger_id) is None
 
 

@@ -10,6 +10,7 @@ from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.process import test_crash
 from tests.integration.support import raw_requests
 from tests.integration.support.adding_channel import AddingChannel
+from tests.integration.support.our_client import OurClient, append_and_close, poll, read
 
 pytestmark = pytest.mark.crash
 
@@ -57,3 +58,20 @@ def test_without_entries_in_the_journal_a_kill_loses_those_not_flushed_and_no_mo
         bookie.kill()
         cluster.restart(0)
         assert first_entry(bookie)
+
+
+def test_what_a_kill_has_lost_is_copied_from_other_bookies_where_data_are_checked(tmp_path: Path) -> None:
+    settings = {"journalWriteData": "false", "flushInterval": 3_600_000, "dataIntegrityChecking": "true"}
+    with LocalCluster(tmp_path, 2, settings=settings) as cluster, OurClient(cluster.metadata_uri) as client:
+        ledger_id = append_and_close(client.create_ledger(2, 2, 2), PAYLOADS)
+        bookie = cluster.bookies[0]
+        bookie.kill()
+        cluster.restart(0)
+        assert poll(lambda: "all entries that this bookie should have are here" in bookie.log), bookie.log_end()
+        with AddingChannel("127.0.0.1", bookie.port, raw_requests.PATIENT) as channel:
+            assert channel.read_range(ledger_id, 0, COUNT - 1).count == COUNT
+        for _ in range(2):
+            assert bookie.stop() == 0
+            cluster.restart(0)
+            assert "entries may be lost" not in bookie.log
+        assert read(client.open_ledger(ledger_id), 0, COUNT - 1) == PAYLOADS
