@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.defer import fail
 from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
@@ -12,6 +13,7 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import MetadataUnavailable
 from tests.bookie.http.asked import ADDRESS, reply_in
 from tests.bookie.metrics.measured_bookie import samples_in
 from tests.bookie.workers import SteppedWorker
@@ -76,7 +78,7 @@ class NotedDisk(Disk):
 class Serving:
     """A bookie that serves, in directories of its own, with HTTP."""
 
-    def __init__(self, directory: Path, **settings: Any) -> None:
+    def __init__(self, directory: Path, store: Any = None, serves: bool = True, **settings: Any) -> None:
         self.reactor: Any = Reactor()
         self.threads: dict[str, Threads] = {}
         data = str(directory / "data")
@@ -93,12 +95,12 @@ class Serving:
             self.disk,
             tell=self.said.append,
             tell_error=self.said.append,
-            store=World().open()[0],
+            store=store or World().open()[0],
             bind=lambda *_: Address(listening, "127.0.0.1", 3181, "127.0.0.1:3181"),
             make_threads=self._make_threads,
         )
         self.service.startService()
-        assert self.said == ["bookie 127.0.0.1:3181 listening on 127.0.0.1:3181"]
+        assert (self.said == ["bookie 127.0.0.1:3181 listening on 127.0.0.1:3181"]) == serves
 
     def _make_threads(self, reactor: Any, name: str, count: int) -> Any:
         self.threads[name] = Threads(at_once=True)
@@ -147,3 +149,19 @@ def test_the_queue_of_each_thread_is_told(serving: Serving) -> None:
         if name == "bookkeeper_server_thread_executor_queue"
     }
     assert queues == {"journal": 0, "journal-1": 0, "flush": 0, "read": 0, "garbage": 0, "http": 1}
+
+
+def test_lost_cookies_are_written_only_when_all_ledgers_are_marked(tmp_path: Path) -> None:
+    checking = {"data_integrity_checking": True, "data_integrity_stamp_missing_cookies": True}
+    world = World()
+    Serving(tmp_path, world.open()[0], **checking).stop()
+    cookie = tmp_path / COOKIE
+    cookie.unlink()
+    for away in (True, False):
+        store, _ = world.unstarted()
+        if away:
+            store.list_ledgers = lambda *_: fail(MetadataUnavailable("away"))
+        bookie = Serving(tmp_path, store, serves=not away, **checking)
+        assert cookie.exists() == (not away)
+        assert away == ("away" in bookie.said[0])
+        bookie.stop()
