@@ -41,5 +41,12 @@ class LogRecord(NamedTuple):
     """What the writer wrote."""
 
 
+def require_dlsn(dlsn: DLSN) -> DLSN:
+    """Return ``dlsn`` if it is one; raises InvalidArgument."""
+    if not isinstance(dlsn, DLSN) or min(dlsn) < 0:
+        raise InvalidArgument(f"{dlsn!r} is no position of a log: it must be a DLSN, as DLSN.parse('3:41') gives it")
+    return dlsn
+
+
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 19

@@ -118,16 +118,18 @@ class Rolling:
         waiting, self._waiting = self._waiting, []
         if isinstance(error, FOR_GOOD):
             self._log.refuse(error)
-        elif error is not None:
+        elif isinstance(error, BookKeeperError):
             self._driver.warn(f"log {self._log.name} could not go on in another ledger, and goes on in this: {error}")
             self._wait(AGAIN_S, self.begin)
-        else:
+        elif error is None:
             self._wait(self._interval_s, self._time_is_up)
         for answer in waiting:
             if error is None:
                 answer.callback(None)
             else:
                 answer.errback(error.again() if isinstance(error, BookKeeperError) else error)
+        if error is not None and not isinstance(error, BookKeeperError):
+            raise error  # a mistake here
 
     def _time_is_up(self) -> None:
         if self._log.writer.last_add_confirmed < 0:

@@ -8,6 +8,7 @@ import pytest
 from bookkeeper_tx.errors import BookKeeperError, LogExists
 from bookkeeper_tx.replicated_log import LogRecord, LogWriter, Namespace
 from tests.replicated_log.one_order import Acknowledged, check
+from tests.sampling import only
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.metadata_server import MetadataServer
@@ -186,7 +187,7 @@ def steps_of_one_service(seed: int) -> int:
     return world.timeline.steps - before
 
 
-@pytest.mark.parametrize("stride", [20, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("stride", only(20, [20, 1]))
 @pytest.mark.parametrize("seed", range(4))
 def test_kills_lose_nothing_that_was_acknowledged(seed: int, stride: int) -> None:
     """A service is killed after some step, or each, of all that it does while it opens the log, writes and rolls it."""
