@@ -14,7 +14,7 @@ from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.replicated_log import log_reader, truncation
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
-from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
+from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord, require_dlsn
 from bookkeeper_tx.replicated_log.log_metadata import LOGS, LogMetadata
 from bookkeeper_tx.replicated_log.log_properties import LogProperties
 from bookkeeper_tx.replicated_log.log_writer import LogWriter
@@ -113,10 +113,13 @@ class Namespace(Generic[Writer]):
 
         :param start: the position of the first; default: the first of the log
         :param follow: go on with the records that come, for ever
+        :raises InvalidArgument: ``start`` is no position
         :raises AlreadyTruncated: what ``start`` names, or what comes next, was truncated
         :raises NoSuchLog: there is none, or it was deleted
         :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.LedgerReader.entries` and ``tail``
         """
+        if start is not None:
+            require_dlsn(start)
         return log_reader.read_log(self._client, require_name(name), self._password, start, follow)
 
     @operation
@@ -154,9 +157,9 @@ class Namespace(Generic[Writer]):
         :raises InvalidArgument: the log has no such ledger yet
         :raises NoSuchLog: there is none
         """
-        first = await truncation.truncate(
-            self._client, await self._find(name), dlsn.log_segment_sequence_no, deleted or _unseen
-        )
+        sequence_no = require_dlsn(dlsn).log_segment_sequence_no
+        metadata = await self._find(name)
+        first = await truncation.truncate(self._client, metadata, sequence_no, deleted or _unseen)
         return DLSN(first, 0)
 
     @operation

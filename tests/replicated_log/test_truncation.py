@@ -1,5 +1,7 @@
 """Truncating a log, and deleting it."""
 
+from typing import Any
+
 import pytest
 from twisted.internet.defer import Deferred
 
@@ -47,6 +49,15 @@ def test_the_last_ledger_stays_and_a_later_one_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="no ledger 2 yet"):
         logs.result(logs.logs().truncate(LOG, DLSN(2, 0)))
     assert payloads(logs.read()) == [b"1"]
+
+
+@pytest.mark.parametrize("position", ["1:0", (1, 0), 1, DLSN(-1, 0)])
+def test_what_is_no_position_is_refused(position: Any) -> None:
+    logs = filled(2)
+    with pytest.raises(InvalidArgument, match="no position"):
+        logs.result(logs.logs().truncate(LOG, position))
+    with pytest.raises(InvalidArgument, match="no position"):
+        logs.logs().read(LOG, position)
 
 
 def test_an_empty_log_is_truncated_to_its_start() -> None:
