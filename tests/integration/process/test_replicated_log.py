@@ -18,7 +18,7 @@ from bookkeeper_tx import aio, blocking
 from bookkeeper_tx.aio import replicated_log as aio_log
 from bookkeeper_tx.blocking import replicated_log as blocking_log
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.errors import AlreadyTruncated, LogFenced
+from bookkeeper_tx.errors import AlreadyTruncated, LogFenced, NoSuchLedger
 from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support.our_client import poll
@@ -143,6 +143,29 @@ def test_of_two_writers_the_first_is_told(cluster: LocalCluster, logs: blocking_
             old.write(b"lost")
         new.close()
     assert payloads(logs) == [b"a", b"b"]
+
+
+def test_a_writer_that_sleeps_until_its_ledger_is_collected_is_refused(
+    cluster: LocalCluster, logs: blocking_log.Namespace
+) -> None:
+    old = logs.open_log_writer("orders")
+    old.write(b"a")
+    with blocking.BookKeeper(cluster.metadata_uri) as other:
+
+        def is_collected(bookie_id: str) -> bool:
+            try:
+                other.entries_of(old.ledger_id, bookie_id)
+            except NoSuchLedger:
+                return True
+            return False
+
+        with blocking_log.Namespace(other).open_log_writer("orders") as new:
+            new.write(b"b")
+            logs.truncate("orders", DLSN(1, 0))
+            assert poll(lambda: all(map(is_collected, cluster.bookie_ids)), timeout_s=60)
+            with pytest.raises(LogFenced):
+                old.write(b"lost")
+    assert payloads(logs) == [b"b"]
 
 
 def test_a_follower_sees_what_is_written_across_ledgers(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
