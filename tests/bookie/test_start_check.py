@@ -34,7 +34,8 @@ def test_a_bookie_with_a_log_that_is_gone_refuses_to_start_with_all_that_can_be_
     for name in [each for each in disk.list_directory(DIRECTORY) if each.endswith(suffix)]:
         disk.remove(f"{DIRECTORY}/{name}")
     with pytest.raises(
-        RefusedToStart, match=r"^20 entries of .* are not where the indexes say, the first: entry 0 of ledger .*; or leave out localC"
+        RefusedToStart,
+        match=r"^20 entries of .* are not where the indexes say, the first: entry 0 of ledger .*; or leave out localC",
     ):
         Started(disk, local_consistency_check=True)
     Started(disk)
