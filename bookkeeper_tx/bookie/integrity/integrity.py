@@ -37,6 +37,10 @@ INTERVAL_S: Final = 3.0
 READ_BYTES_MAX: Final = 32 * MIB
 """Bytes of entries that are read ahead of what is copied, copies included."""
 
+NOT_WRITABLE: Final = (
+    "entries may be lost, and no ledger can be marked on a read-only file system: mount it for writing"
+)
+
 MARKED_NAME: Final = "ledgersMarked"
 """A file beside the indexes while they need a check: all ledgers are marked that were there when the check began."""
 
@@ -77,6 +81,7 @@ class Integrity:
         current = os.path.join(config.ledger_directory, CURRENT)
         self._marked_path = os.path.join(current, MARKED_NAME)
         self._note = None if config.journal_data_written else RunNote(disk, current)
+        self._read_only = False
         self._reason = ""
         """Why entries may be lost; empty if they are not."""
         self._store = store
@@ -99,11 +104,10 @@ class Integrity:
             self._reason = lost.reason
         elif note is not None and note.is_left():
             self._reason = "the bookie was killed, and journalWriteData is false"
-        if directories.read_only:
+        self._read_only = directories.read_only
+        if self._read_only:
             if self._reason:
-                raise RefusedToStart(
-                    "entries may be lost, and no ledger can be marked on a read-only file system: mount it for writing"
-                )
+                raise RefusedToStart(NOT_WRITABLE)
             return
         if note is not None:
             note.write()
@@ -124,6 +128,8 @@ class Integrity:
             await self._writes.run(self._storage.limbo.set_needs_check, True)
             await self._mark(only_unknown=False)
         elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
+            if self._read_only:
+                raise RefusedToStart(NOT_WRITABLE)
             log.warn("ledgers that are not known here may be lost: they are put into limbo")
             await self._mark(only_unknown=True)
 
@@ -139,8 +145,8 @@ class Integrity:
         log.warn("{count} ledgers are in limbo until their entries are copied from other bookies", count=count)
 
     async def start(self) -> None:
-        """Begin to check, if that is needed; called when clients find the bookie.  Raises OSError."""
-        if await self._reads.run(self._storage.limbo.needs_check):
+        """Begin to check, if that is needed and possible; called when clients find the bookie.  Raises OSError."""
+        if not self._read_only and await self._reads.run(self._storage.limbo.needs_check):
             self._checking = Deferred.fromCoroutine(self._check())
             self._checking.addErrback(self._ended)
 

@@ -31,16 +31,16 @@ class Checking(Repaired):
         self._config = evolve(
             CONFIG, ledger_directory="/data", replication_rate_bytes=rate, journal_data_written=journaled
         )
-        self.integrity = self._integrity()
+        self.integrity = self.new_integrity()
 
-    def _integrity(self) -> Integrity:
+    def new_integrity(self) -> Integrity:
         store, worker = self.client.metadata, InlineWorker()
         parts: Any = (self._config, self.disk, store, SELF, self.storage, worker, worker, self._make_client)
         return Integrity(self.cluster.clock, *parts)
 
     def mark_all(self, lost: Stamps | None = WIPED) -> None:
         """Do what a start does before it serves."""
-        self.integrity = self._integrity()
+        self.integrity = self.new_integrity()
         self.integrity.before_replay(Directories(self.disk, "/data", "/data"), lost)
         self.wait(self.integrity.before_serving())
 
@@ -166,12 +166,28 @@ def test_without_a_note_nothing_is_marked(disk: CrashingDisk) -> None:
     assert bookie.storage.ledger(bookie.ledger_id) is None
 
 
-@pytest.mark.parametrize("lost", [WIPED, None])
-def test_nothing_is_marked_on_a_read_only_file_system(disk: CrashingDisk, lost: Stamps | None) -> None:
+def test_nothing_is_marked_on_a_read_only_file_system(disk: CrashingDisk) -> None:
     bookie, directories = Checking(disk), Directories(disk, "/data", "/data")
     directories.read_only = True
-    if lost is None:
-        bookie.integrity.before_replay(directories, lost)
-        return
     with pytest.raises(RefusedToStart, match="read-only file system"):
-        bookie.integrity.before_replay(directories, lost)
+        bookie.integrity.before_replay(directories, WIPED)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_read_only_file_system_is_served_while_a_check_is_needed_if_all_is_marked(
+    disk: CrashingDisk, marked: bool
+) -> None:
+    bookie, directories = Checking(disk), Directories(disk, "/data", "/data")
+    if marked:
+        bookie.mark_all()
+    bookie.storage.limbo.set_needs_check(True)
+    directories.read_only = True
+    checking = bookie.new_integrity()
+    checking.before_replay(directories, None)
+    if not marked:
+        with pytest.raises(RefusedToStart, match="read-only file system"):
+            bookie.wait(checking.before_serving())
+        return
+    bookie.wait(checking.before_serving())
+    bookie.wait(checking.start())
+    assert (bookie.clients, bookie.first) == ([], UnknownLedgerState)
