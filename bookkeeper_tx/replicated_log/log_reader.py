@@ -72,8 +72,12 @@ async def _open(client: AnyClient, metadata: LogMetadata, segment: LogSegment, p
         await _raise_if_truncated(metadata, segment)
         raise
     if not reader.closed:
-        # A writer that pauses may have published more than its entries say.
-        await reader.read_last_add_confirmed(explicit=True)
+        try:
+            # A writer that pauses may have published more than its entries say.
+            await reader.read_last_add_confirmed(explicit=True)
+        except BaseException:
+            reader.close()
+            raise
     return reader
 
 
@@ -83,14 +87,18 @@ async def _raise_if_truncated(metadata: LogMetadata, segment: LogSegment) -> Non
 
 
 async def _entries(reader: LedgerReader, first: int, follow: bool) -> AsyncGenerator[Entry, None]:
-    if first > reader.last_add_confirmed and (reader.closed or not follow):
-        return
+    """Iterate to the end of a ledger; to what is confirmed now, without following, if it is not closed before that."""
     if follow and not reader.closed:
         async with aclosing(reader.tail(first)) as entries:
             async for entry in entries:
                 yield entry
         return
-    async with aclosing(reader.entries(first)) as pieces:
-        async for piece in pieces:
-            for entry in piece:
-                yield entry
+    cursor, end = first, reader.last_add_confirmed
+    while cursor <= end:
+        async with aclosing(reader.entries(cursor, end)) as pieces:
+            async for piece in pieces:
+                for entry in piece:
+                    cursor = entry.entry_id + 1
+                    yield entry
+        if reader.closed:
+            end = reader.last_add_confirmed  # which may be more than was confirmed before it was closed

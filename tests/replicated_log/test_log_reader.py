@@ -120,6 +120,28 @@ def test_a_reader_that_does_not_follow_ends_at_what_is_confirmed() -> None:
     assert payloads(logs.read()) == [b"a", b"b"]
 
 
+def test_a_log_that_is_rolled_while_it_is_read_has_no_gap() -> None:
+    logs = Logs()
+    writer = logs.open()
+    for payload in (b"a", b"b"):
+        logs.write(writer, payload)
+    found: list[LogRecord] = []
+    reading = Namespace(logs.client()).read(LOG)
+
+    async def read() -> None:
+        async for record in reading:
+            found.append(record)
+            if len(found) == 1:
+                # The next ledger is there before the reader looks again.
+                await writer.roll()
+                await writer.write(b"c")
+                await writer.close()
+
+    logs.result(Deferred.fromCoroutine(read()))
+    assert payloads(found) == [b"a", b"b", b"c"][: len(found)]
+    assert payloads(logs.read()) == [b"a", b"b", b"c"]
+
+
 def test_positions_at_the_ends() -> None:
     logs = Logs()
     namespace = logs.logs()
