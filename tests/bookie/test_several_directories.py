@@ -137,6 +137,29 @@ def test_a_broken_disk_costs_one_flush_and_no_entry() -> None:
     assert [again.read(entry_id) for entry_id in range(2)] == [entry(each, 900) for each in range(2)]
 
 
+@pytest.mark.parametrize("broken", LEDGERS)
+def test_a_broken_disk_is_not_tried_again_for_each_new_log_but_when_it_is_well_again(broken: str) -> None:
+    disk = new_disk()
+    bookie = Started(disk, (INDEX,))
+    healthy = SECOND if broken == FIRST else FIRST
+    disk.broken_directories = {broken}
+    flips: list[bool] = []
+    bookie.bookie.availability.reasons_changed = lambda: flips.append(bookie.bookie.availability.read_only)
+    for entry_id in range(12):
+        assert bookie.add(entry_id) == OK
+        for _ in range(3):
+            bookie.wait()
+    assert flips in ([], [True, False]), "at most one flush has failed"
+    assert bookie.logs(broken) == []
+    before = len(bookie.logs(healthy))
+    disk.broken_directories = ()
+    for entry_id in range(12, 16):
+        assert bookie.add(entry_id) == OK
+        bookie.wait()
+    assert len(bookie.logs(broken)) == 2
+    assert len(bookie.logs(healthy)) == before + 2
+
+
 def test_logs_are_removed_in_each_directory() -> None:
     disk = new_disk()
     bookie = Started(disk)

@@ -39,8 +39,9 @@ class PlacedRun:
 class _Log:
     """One log that is being written."""
 
-    def __init__(self, file: File, directory: str, log_id: int, scoped: bool) -> None:
+    def __init__(self, file: File, directories: LedgerDirectories, directory: str, log_id: int, scoped: bool) -> None:
         self.file = file
+        self._directories = directories
         self.directory = directory
         self.log_id = log_id
         self.scoped = scoped
@@ -67,18 +68,24 @@ class _Log:
 
     def write(self) -> None:
         if self._unwritten:
-            self.file.write_many(self._unwritten, self.written)
+            with self._directories.trying(self.directory):
+                self.file.write_many(self._unwritten, self.written)
             self._unwritten = []
             self.written = self.end
+
+    def sync(self) -> None:
+        with self._directories.writing(self.directory):
+            self.file.sync()
 
     def finish(self) -> None:
         """Add the ledgers map and close the log; the header follows when the map is on the disk."""
         map_offset = self.end
         self.append(ledgers_map(self.sizes, self.scoped))
         self.write()
-        self.file.sync()
-        self.file.write(header(map_offset, len(self.sizes), self.scoped), 0)
-        self.file.sync()
+        self.sync()
+        with self._directories.writing(self.directory):
+            self.file.write(header(map_offset, len(self.sizes), self.scoped), 0)
+            self.file.sync()
         self.file.close()
 
     def cut(self, end: int, sizes: dict[int, int]) -> None:
@@ -210,8 +217,9 @@ class EntryLogWriter:
             log_id = following(log_id)
         name = log_name(log_id, scoped)
         directory = self._last_directory = self._directories.next(self._last_directory, self._needed_bytes)
-        file = self._disk.create(os.path.join(directory, name))
-        created = self._logs[scoped] = _Log(file, directory, log_id, scoped)
+        with self._directories.trying(directory):
+            file = self._disk.create(os.path.join(directory, name))
+        created = self._logs[scoped] = _Log(file, self._directories, directory, log_id, scoped)
         self._created.append(created)
         self._directories.begun(name, directory)
         self._next_id = following(log_id)
@@ -225,7 +233,8 @@ class EntryLogWriter:
         data = f"{created.log_id:x}\n".encode()
         for directory in self._directories.paths:
             try:
-                self._disk.replace(os.path.join(directory, spec.LAST_ID_NAME), data)
+                with self._directories.writing(directory):
+                    self._disk.replace(os.path.join(directory, spec.LAST_ID_NAME), data)
             except OSError as error:
                 if directory == created.directory:
                     raise
@@ -236,9 +245,10 @@ class EntryLogWriter:
             full.finish()
             log.info("entry log {name} is full", name=full.name)
         for current in self._logs.values():
-            current.file.sync()
+            current.sync()
         for directory in sorted({created.directory for created in self._created}):
-            self._disk.sync_directory(directory)
+            with self._directories.writing(directory):
+                self._disk.sync_directory(directory)
         self._full, self._created = [], []
 
     def _roll_back(self, before: list[tuple[_Log, int, dict[int, int]]]) -> None:

@@ -1,15 +1,16 @@
 """The ledger directories of a bookie: which of them has an entry log, and which gets the next one.
 
 As in Java a log goes to a directory picked at random among those whose disks are not full.  Ours is another one than
-that of the log before, if there is one.
+that of the log before, and none in which the last write has failed, if there is one.
 """
 
 import errno
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.disk.entry_log import LOG_SUFFIX, SCOPED_LOG_SUFFIX
@@ -30,6 +31,8 @@ class LedgerDirectories:
         self._first = self.paths[0]
         self._elsewhere: dict[str, str] = {}
         """The directories of the logs that are not in the first one, by file name."""
+        self._failed: set[str] = set()
+        """The directories in which the last write has failed."""
 
     @property
     def several(self) -> bool:
@@ -109,10 +112,28 @@ class LedgerDirectories:
         good = self._good(size_bytes) or [max(self.paths, key=self._free_bytes)]
         return self._choose([directory for directory in good if directory != last] or good)
 
+    @contextmanager
+    def writing(self, directory: str) -> Iterator[None]:
+        """Know whether the block, which writes in ``directory`` and ends with a sync, has failed."""
+        with self.trying(directory):
+            yield
+        self._failed.discard(directory)
+
+    @contextmanager
+    def trying(self, directory: str) -> Iterator[None]:
+        """Know that the block, which writes in ``directory``, has failed: that it ends well tells nothing yet."""
+        try:
+            yield
+        except OSError as error:
+            if not out_of_descriptors(error):
+                self._failed.add(directory)
+            raise
+
     def _good(self, size_bytes: int) -> list[str]:
         """Return the directories that may get so many bytes, and have room for them."""
         allowed = self._disks.for_entry_log() or self.paths
-        return [directory for directory in allowed if self._free_bytes(directory) >= size_bytes]
+        good = [directory for directory in allowed if self._free_bytes(directory) >= size_bytes]
+        return [directory for directory in good if directory not in self._failed] or good
 
     def _free_bytes(self, directory: str) -> int:
         try:
