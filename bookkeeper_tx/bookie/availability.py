@@ -15,7 +15,7 @@ class Reason(Enum):
     FLUSH_FAILED = "the last flush of ledger storage failed: its disk is full, or broken"
     READ_ONLY_DISK = "the file system of its directories was read-only at the start"
     JOURNAL_FAILED = "the journal cannot be written: its disk is full, or broken"
-    DISK_FULL = "a ledger disk is full but for a reserve"
+    DISK_FULL = "a ledger disk is full but for a reserve, or does not answer"
     RESERVE_USED = "the reserve of the ledger disks is used up"
 
 

@@ -131,7 +131,7 @@ class Bookie:
         self._journal.on_failing_changed = self._failures_changed
         self._check_directories = check_directories
         self.on_disk_full: Callable[[], None] = lambda: None
-        """Called when a disk of the ledgers or indexes has become full."""
+        """Called when one more disk of the ledgers or indexes has become full."""
         self.on_clean_stop: Callable[[], None] = lambda: None
         """Called at the end of a stop that has lost nothing."""
         self._disk_check = DiskCheck(
@@ -144,7 +144,6 @@ class Bookie:
         self._marked: LogMark | None = None
         """The mark that the start has found, made durable."""
         self._started = False
-        self._was_full = False
 
     @property
     def parts(self) -> Parts:
@@ -232,8 +231,12 @@ class Bookie:
             log.error("old journal files stay: {error}", error=error)
 
     def _look(self) -> None:
-        """Look whether the directories are ours, and how full their disks are."""
-        self._check_directories()
+        """Look whether the directories are ours, and how full their disks are: also the others, if one is broken."""
+        try:
+            self._check_directories()
+        except OSError:
+            self.disks.look()
+            raise
         self.disks.look()
 
     def _journal_deleted(self, ledger_ids: Sequence[int]) -> Deferred[None]:
@@ -254,9 +257,8 @@ class Bookie:
 
     def _looked(self) -> None:
         disks = self.disks
-        if disks.full and not self._was_full:
+        if disks.take_filled():
             self.on_disk_full()
-        self._was_full = disks.full
         self.availability.note(Reason.DISK_FULL, disks.read_only)
         self.availability.note(Reason.RESERVE_USED, disks.reserve_used)
         was_short, self._journal.short_of_space = self._journal.short_of_space, disks.journals_short

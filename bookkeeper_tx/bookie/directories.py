@@ -191,9 +191,10 @@ class Directories:
     def check(self) -> None:
         """Raise DirectoryLost if a path leads to another directory than at the start, or its cookie to another bookie.
 
-        That is so after an unmount, or when somebody has removed or replaced the directory.  Raises OSError if the disk
-        does not tell.
+        That is so after an unmount, or when somebody has removed or replaced the directory.  Raises OSError if a disk
+        does not tell, after the others have.
         """
+        failed: OSError | None = None
         for current, opened in self._opened.items():
             try:
                 with contextlib.closing(self._disk.open_directory(current)) as found:
@@ -202,8 +203,13 @@ class Directories:
                     is_ours = self._disk.read(os.path.join(current, COOKIE_NAME)) == self._cookie
             except (FileNotFoundError, NotADirectoryError) as error:
                 raise DirectoryLost(f"{current} has lost the files of this bookie: {error}; bring them back") from None
+            except OSError as error:
+                failed = error
+                continue
             if not is_ours:
                 raise DirectoryLost(f"{current} is not the directory of this bookie any more: bring that back")
+        if failed is not None:
+            raise failed
 
     @property
     def _currents(self) -> list[str]:

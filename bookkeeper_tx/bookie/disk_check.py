@@ -17,8 +17,8 @@ log = Logger()
 class DiskCheck:
     """Looks at the disks every ``interval_s`` seconds.
 
-    ``look()`` blocks, so it is called on ``worker``; ``looked()`` is called afterwards, on the reactor thread.  A
-    DirectoryLost that ``look`` raises goes to ``on_fatal``.
+    ``look()`` blocks, so it is called on ``worker``; ``looked()`` is called afterwards, on the reactor thread,
+    also after an OSError: disks that answer are known then.  A DirectoryLost that ``look`` raises goes to ``on_fatal``.
     """
 
     def __init__(
@@ -68,4 +68,5 @@ class DiskCheck:
         if isinstance(failure.value, DirectoryLost):
             self._on_fatal(failure.value)
         else:
-            log.error("cannot look at the disks: {error}", error=failure.value)
+            log.error("cannot look at all disks: {error}", error=failure.value)
+            self._looked()

@@ -1,7 +1,8 @@
 """All disks of a bookie: what their space lets it do."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.space import LedgerDisks, Space
@@ -15,16 +16,29 @@ class BookieDisks:
         self, disk: Disk, journals: Sequence[str], ledgers: Sequence[str], indexes: Sequence[str], config: BookieConfig
     ) -> None:
         self._disk = disk
+        self._full: frozenset[str] = frozenset()
         self._journals = {directory: Space(config) for directory in journals}
         self.ledgers = LedgerDisks(disk, ledgers, config)
         self.indexes = self.ledgers if list(indexes) == list(ledgers) else LedgerDisks(disk, indexes, config)
 
     def look(self) -> None:
-        """Find out how full they are.  Blocks; raises OSError."""
-        for disks in self._kinds:
-            disks.look()
-        for directory, space in self._journals.items():
-            space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+        """Find out how full they are.  Blocks; raises OSError if one does not tell, after all others have."""
+        failed: OSError | None = None
+        looks: list[Callable[[], None]] = [disks.look for disks in self._kinds]
+        looks += [partial(self._look_at, each) for each in self._journals]
+        for look in looks:
+            try:
+                look()
+            except OSError as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    def take_filled(self) -> frozenset[str]:
+        """Return the directories of ledgers and indexes whose disks are full, and were not at the last call."""
+        full = frozenset[str]().union(*(disks.full_directories for disks in self._kinds))
+        filled, self._full = full - self._full, full
+        return filled
 
     @property
     def full(self) -> bool:
@@ -53,6 +67,9 @@ class BookieDisks:
         """
         ledgers, *more = [_by_configured(disks) for disks in self._kinds]
         return ledgers, more[0] if more else {}
+
+    def _look_at(self, journal: str) -> None:
+        self._journals[journal].look(self._disk.total_bytes(journal), self._disk.free_bytes(journal))
 
     @property
     def _kinds(self) -> list[LedgerDisks]:

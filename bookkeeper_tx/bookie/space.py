@@ -27,6 +27,8 @@ class Space:
         """Whether it was used above the threshold, and since then not below the low-water mark."""
         self.short = False
         """Whether it is nearly full."""
+        self.answers = True
+        """Whether it could be looked at; if not, the rest is as it was before."""
 
     def look(self, total_bytes: int, free_bytes: int) -> None:
         """Take notice of a disk's size, and of the bytes that may be written to it."""
@@ -57,7 +59,9 @@ class LedgerDisks:
             before = space.short, space.full
             try:
                 space.look(self._disk.total_bytes(directory), self._disk.free_bytes(directory))
+                space.answers = True
             except OSError as error:
+                space.answers = False
                 failed = error
             if (space.short, space.full) != before:
                 _tell(directory, space)
@@ -66,26 +70,31 @@ class LedgerDisks:
 
     @property
     def writable(self) -> list[str]:
-        """The directories whose disks are not full."""
-        return [directory for directory, space in self.spaces.items() if not space.full]
+        """The directories whose disks answer, and are not full."""
+        return [directory for directory, space in self.spaces.items() if space.answers and not space.full]
 
     @property
     def full(self) -> bool:
         """Whether one of the disks is full: no time for compaction, which needs room to make some."""
-        return len(self.writable) < len(self.spaces)
+        return bool(self.full_directories)
+
+    @property
+    def full_directories(self) -> frozenset[str]:
+        """The directories whose disks are full."""
+        return frozenset(directory for directory, space in self.spaces.items() if space.full)
 
     def takes_copies(self, many: bool) -> bool:
         """Whether entries may be moved to one of the disks, to make room: ``many`` only if it is not nearly full."""
-        return any(not (space.short if many else space.full) for space in self.spaces.values())
+        return any(space.answers and not (space.short if many else space.full) for space in self.spaces.values())
 
     @property
     def read_only(self) -> bool:
         """Whether adds are to be refused, but for those of high priority."""
-        return self.full if self._config.read_only_on_any_disk_full else not self.writable
+        return not self.writable or (self.full and self._config.read_only_on_any_disk_full)
 
     @property
     def reserve_used(self) -> bool:
-        """Whether all disks are full, and none has room for adds of high priority."""
+        """Whether all disks are full, or do not answer, and none has room for adds of high priority."""
         return not self.writable and not self._with_more_than(self._config.high_priority_free_bytes_min)
 
     def for_entry_log(self) -> list[str]:
@@ -97,7 +106,7 @@ class LedgerDisks:
         return self.writable or self._with_more_than(self._config.index_file_free_bytes_min)
 
     def _with_more_than(self, free_bytes_min: int) -> list[str]:
-        return [directory for directory, space in self.spaces.items() if space.free_bytes > free_bytes_min]
+        return [each for each, space in self.spaces.items() if space.answers and space.free_bytes > free_bytes_min]
 
 
 def space_of(disk: Disk, directories: Sequence[str]) -> tuple[int, int]:

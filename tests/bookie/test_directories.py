@@ -239,6 +239,11 @@ def test_several_ledger_and_index_directories(tmp_path: Path) -> None:
     shutil.rmtree(index)
     with pytest.raises(DirectoryLost, match=index):
         directories.check()
+    shutil.rmtree(one)
+    Path(one).mkdir()
+    (Path(one) / "current").symlink_to("current")
+    with pytest.raises(DirectoryLost, match=index):
+        directories.check()  # though the disk of the one before it does not tell
     directories.close()
     assert Directories(Disk(), journal, one, more_ledgers=[two]).indexes == [f"{one}/current", f"{two}/current"]
 

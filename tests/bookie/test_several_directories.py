@@ -1,5 +1,8 @@
 """bookkeeper_tx.bookie.bookie with several ledger and index directories: a disk is full, or broken, others are not."""
 
+import errno
+import os
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from bookkeeper_tx.bookie.availability import Reason
 from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from protocol_specs.wire.operations import Flag
@@ -23,7 +27,9 @@ LEDGERS = (FIRST, SECOND)
 class Started:
     """A bookie whose journal is elsewhere; it looks at the disks, and flushes, when :meth:`wait` is called."""
 
-    def __init__(self, disk: CrashingDisk, indexes: tuple[str, ...] = (), **settings: Any) -> None:
+    def __init__(
+        self, disk: CrashingDisk, indexes: tuple[str, ...] = (), check_directories: Any = None, **settings: Any
+    ) -> None:
         for path in (*LEDGERS, *indexes):
             disk.make_directories(path)
         self.disk = disk
@@ -33,7 +39,8 @@ class Started:
         workers = Workers(InlineWorker(), InlineWorker(), InlineWorker())
         parts: Any = (disk, DIRECTORY, FIRST, config, self.clock, workers, pytest.fail)
         choose = lambda names: names[0]  # noqa: E731
-        self.bookie = Bookie(*parts, more_ledgers=[SECOND], indexes=indexes, choose=choose)
+        arguments: Any = {} if check_directories is None else {"check_directories": check_directories}
+        self.bookie = Bookie(*parts, more_ledgers=[SECOND], indexes=indexes, choose=choose, **arguments)
         result_of(Deferred.fromCoroutine(self.bookie.start()))
 
     def wait(self) -> None:
@@ -57,6 +64,33 @@ class Started:
 
 
 OK = bytes(4)
+
+
+class Silent(CrashingDisk):
+    """A disk of which nothing below ``silent`` answers: as a file system that was shut down after an error."""
+
+    silent = "nothing"
+
+    def free_bytes(self, path: str) -> int:
+        self._admit(path)
+        return super().free_bytes(path)
+
+    def list_directory(self, path: str) -> list[str]:
+        self._admit(path)
+        return super().list_directory(path)
+
+    def go_silent(self, path: str) -> None:
+        self.silent, self.broken_directories = path, {path}
+
+    def _admit(self, path: str) -> None:
+        if path.startswith(self.silent):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+
+def silent_disk() -> Silent:
+    disk = Silent()
+    disk.make_directories(DIRECTORY)
+    return disk
 
 
 def test_logs_are_in_both_directories_and_the_mark_too() -> None:
@@ -158,6 +192,70 @@ def test_a_broken_disk_is_not_tried_again_for_each_new_log_but_when_it_is_well_a
         bookie.wait()
     assert len(bookie.logs(broken)) == 2
     assert len(bookie.logs(healthy)) == before + 2
+
+
+@pytest.mark.parametrize("silent", LEDGERS)
+@pytest.mark.parametrize("indexes", [(), (INDEX,)])
+def test_a_disk_that_does_not_answer_hides_no_full_one(silent: str, indexes: tuple[str, ...]) -> None:
+    disk = silent_disk()
+    bookie = Started(disk, indexes)
+    disk.go_silent(silent)
+    bookie.wait()
+    assert bookie.bookie.availability.reasons == set(), "another disk can be written"
+    disk.full_directories = {FIRST if silent == SECOND else SECOND}
+    bookie.wait()
+    assert bookie.bookie.availability.reasons >= {Reason.DISK_FULL}
+    disk.full_directories = ()
+    disk.go_silent("nothing")
+    bookie.wait()
+    assert bookie.bookie.availability.reasons == set()
+
+
+def test_a_journal_disk_that_does_not_answer_hides_no_full_one() -> None:
+    disk = silent_disk()
+    bookie = Started(disk)
+    disk.silent = DIRECTORY
+    disk.full_directories = LEDGERS
+    bookie.wait()
+    assert bookie.bookie.availability.reasons >= {Reason.DISK_FULL}
+
+
+def test_directories_that_cannot_be_checked_hide_no_full_disk() -> None:
+    disk = new_disk()
+    bookie = Started(disk, check_directories=lambda: disk.list_directory("/gone"))
+    disk.full_directories = LEDGERS
+    bookie.wait()
+    assert bookie.bookie.availability.reasons >= {Reason.DISK_FULL}
+
+
+@pytest.mark.parametrize("silent", LEDGERS)
+def test_garbage_is_collected_beside_a_disk_that_does_not_answer(silent: str) -> None:
+    disk = silent_disk()
+    bookie = Started(disk, (INDEX,))
+    for entry_id in range(6):
+        assert bookie.add(entry_id) == OK
+        bookie.wait()
+    collection = bookie.bookie.collection
+    disk.go_silent(silent)
+    assert result_of(collection.delete_ledgers([LEDGER])) == [LEDGER]
+    for name in result_of(collection.finished_logs()):
+        result_of(collection.delete_log(name))
+    disk.silent = "nothing"
+    assert [len(bookie.logs(path)) for path in LEDGERS] == ([3, 0] if silent == FIRST else [0, 3])
+    disk.go_silent("/")
+    with pytest.raises(OSError, match="error"):
+        result_of(collection.finished_logs())
+
+
+def test_somebody_is_told_when_one_more_disk_becomes_full() -> None:
+    disk = new_disk()
+    bookie = Started(disk, (INDEX,))
+    told: list[Collection[str]] = []
+    bookie.bookie.on_disk_full = lambda: told.append(disk.full_directories)
+    for full in ({FIRST}, {FIRST}, {FIRST, SECOND}, {SECOND}, {SECOND, INDEX}, (), {SECOND}):
+        disk.full_directories = full
+        bookie.wait()
+    assert told == [{FIRST}, {FIRST, SECOND}, {SECOND, INDEX}, {SECOND}]
 
 
 def test_logs_are_removed_in_each_directory() -> None:

@@ -151,4 +151,9 @@ def test_a_disk_that_does_not_tell_hides_no_other() -> None:
     bench.disk.free_bytes = free_bytes
     with pytest.raises(OSError, match="broken"):
         bench.disks.look()
-    assert bench.disks.writable == [A]
+    assert bench.disks.writable == []
+    assert bench.disks.full_directories == {B}
+    assert bench.disks.read_only
+    bench.disk.free_bytes = lambda path: SIZE
+    bench.disks.look()
+    assert bench.disks.writable == [A, B]

@@ -10,10 +10,14 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from twisted.logger import Logger
+
 from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.disk.entry_log import LOG_SUFFIX, SCOPED_LOG_SUFFIX
+
+log = Logger()
 
 
 class LedgerDirectories:
@@ -60,8 +64,21 @@ class LedgerDirectories:
         return names
 
     def list_files(self) -> list[str]:
-        """Return the names in all directories; raises OSError."""
-        return [name for directory in self.paths for name in self._disk.list_directory(directory)]
+        """Return the names in the directories that answer; raises OSError if none does.
+
+        Whoever does not find a log here must not take it for gone.
+        """
+        names: list[str] = []
+        failures: list[OSError] = []
+        for directory in self.paths:
+            try:
+                names += self._disk.list_directory(directory)
+            except OSError as error:
+                log.error("cannot list {directory}: {error}", directory=directory, error=error)
+                failures.append(error)
+        if len(failures) == len(self.paths):
+            raise failures[0]
+        return names
 
     def directory_of(self, file_name: str) -> str:
         """Return the directory of a log."""
