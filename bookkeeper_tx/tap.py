@@ -16,13 +16,10 @@ from bookkeeper_tx.bookie.config_file import read_config_file
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError, InvalidConfig
+from bookkeeper_tx.text.listed import listed
 
 FAILED = 1
 """Exit code of a bookie that did not start, or that had to stop."""
-
-
-def _listed(text: str | None) -> tuple[str, ...]:
-    return tuple(text.split(",")) if text else ()
 
 
 def _port(text: str | None) -> int | None:
@@ -77,8 +74,8 @@ class Options(usage.Options):
         values: dict[str, Any] = {}
         if self["config"] is not None:
             values = read_config_file(self["config"], self.warnings.append)
-        ledgers, indexes = _listed(self["data"]), _listed(self["index-dir"])
-        journals = _listed(self["journal-dir"]) or ledgers[:1]
+        ledgers, indexes, journals = (self._directories(each) for each in ("data", "index-dir", "journal-dir"))
+        journals = journals or ledgers[:1]
         given = {
             "metadata_uri": self["metadata"],
             "journal_directory": next(iter(journals), None),
@@ -108,6 +105,9 @@ class Options(usage.Options):
         for field in ("more_journal_directories", "more_ledger_directories", "index_directories"):
             values[field] = tuple(map(os.path.abspath, values.get(field, ())))
         return BookieConfig(**values)
+
+    def _directories(self, option: str) -> tuple[str, ...]:
+        return listed(self[option] or "", f"--{option}")
 
 
 def makeService(options: Options) -> IService:

@@ -81,6 +81,15 @@ def test_several_ledger_and_index_directories(tmp_path: Path) -> None:
     assert config.journal_directories == ("/a",)
 
 
+@pytest.mark.parametrize("option", ["--data", "--journal-dir", "--index-dir"])
+def test_spaces_around_a_directory_are_not_its_name_and_an_empty_name_is_refused(option: str) -> None:
+    given = ("--metadata", "zk://h/l", "--data", "/d")
+    config = parsed(*given, option, " /a, /b ")
+    assert ("/a", "/b") in (config.journal_directories, config.ledger_directories, config.index_directories)
+    for value in ("/a,/b,", ",/a", "/a,,/b", ",", "/a, "):
+        assert f"{option} {value}: a name is missing before or after a comma" in refused(*given, option, value)
+
+
 def test_relative_directories_are_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert parsed("--metadata", "sqlite:///m", "--data", "d").ledger_directory == str(tmp_path / "d")

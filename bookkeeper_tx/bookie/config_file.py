@@ -6,20 +6,17 @@ from typing import Any
 from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
+from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 Warn = Callable[[str], None]
-
-
-def _directories(setting: Setting) -> tuple[str, ...]:
-    return tuple(name.strip() for name in setting.value.split(",") if name.strip())
 
 
 _READ: dict[str, Callable[[Setting], Any]] = {
     "text": lambda setting: setting.value,
     "port": lambda setting: setting.integer(0, 65535),
     "boolean": Setting.boolean,
-    "directories": _directories,
+    "directories": lambda setting: listed(setting.value, f"{setting.where} ="),
     "count": lambda setting: setting.integer(1),
     "count or none": lambda setting: setting.integer(0),
     "count or default": lambda setting: setting.integer(1) if setting.value != "-1" else None,

@@ -169,6 +169,12 @@ def test_directories_that_cannot_be_served_together(read: Any, line: str, why: s
         BookieConfig(**values)
 
 
+@pytest.mark.parametrize("key", ["ledgerDirectories", "journalDirectories", "indexDirectories"])
+def test_a_directory_without_a_name_is_refused(read: Any, key: str) -> None:
+    with pytest.raises(InvalidConfig, match=f"line 1: {key} = /a,,/b: a name is missing before or after a comma"):
+        read(f"{key}=/a,,/b")
+
+
 def test_zookeeper_servers_make_a_uri(read: Any) -> None:
     assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
     assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"

@@ -9,6 +9,7 @@ import click
 
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 JOURNAL_KEYS = ("journalDirectories", "journalDirectory")
@@ -64,7 +65,7 @@ def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]
 
 def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places | None:
     """Return the directories, None if none is given; what is given on the command line wins over the file."""
-    data, journal, index = map(_split, (data, journal, index))
+    data, journal, index = _split("--data", data), _split("--journal-dir", journal), _split("--index-dir", index)
     if config is not None:
         settings = read_properties(config)
         data = data or _directories(settings.get(LEDGER_KEY))
@@ -78,11 +79,9 @@ def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], c
     return Places(tuple(map(os.path.abspath, journal)) or ledger[:1], ledger, tuple(map(os.path.abspath, index)))
 
 
-def _split(given: Sequence[str]) -> list[str]:
-    return [name for each in given for name in each.split(",") if name]
+def _split(option: str, given: Sequence[str]) -> list[str]:
+    return [name for each in given for name in listed(each, option)]
 
 
 def _directories(setting: Setting | None) -> tuple[str, ...]:
-    if setting is None:
-        return ()
-    return tuple(name.strip() for name in setting.value.split(",") if name.strip())
+    return listed(setting.value, f"{setting.where} =") if setting is not None else ()

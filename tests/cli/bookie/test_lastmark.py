@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
@@ -66,6 +67,23 @@ def test_of_several_ledger_directories_the_greatest_counts(tmp_path: Path) -> No
     config.write_text(f"ledgerDirectories={tmp_path}/a,{tmp_path}/b\njournalDirectories={tmp_path}/j\n")
     (found,) = objects("lastmark", "--config", config)
     assert (found["journal_directory"], found["offset"]) == (str(tmp_path / "j"), 1024)
+
+
+@pytest.mark.parametrize("option", ["--data", "--journal-dir", "--index-dir", "ledgerDirectories"])
+def test_spaces_around_a_directory_are_not_its_name_and_an_empty_name_is_refused(tmp_path: Path, option: str) -> None:
+    make(tmp_path)
+    config = tmp_path / "bk_server.conf"
+
+    def tried(value: str) -> Result:
+        config.write_text(f"ledgerDirectories={value if option == 'ledgerDirectories' else tmp_path}")
+        given = [option, value] if option.startswith("--") else []
+        return run("lastmark", "--config", config, *given)
+
+    assert tried(f" {tmp_path} ").exit_code == 0
+    result = tried(f"{tmp_path},")
+    assert isinstance(result.exception, InvalidConfig)
+    assert f"{option}" in str(result.exception)
+    assert "a name is missing before or after a comma" in str(result.exception)
 
 
 def test_each_of_several_journals_has_a_mark(tmp_path: Path) -> None:
