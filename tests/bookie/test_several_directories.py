@@ -16,7 +16,7 @@ from bookkeeper_tx.protocol.bookie.v2 import AddRequests, ReadRequests
 from protocol_specs.wire.operations import Flag
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
-from tests.bookie.test_bookie import CONFIG, EREADONLY
+from tests.bookie.test_bookie import CONFIG, EFENCED, EREADONLY
 from tests.bookie.workers import InlineWorker
 from tests.conftest import result_of
 
@@ -245,6 +245,26 @@ def test_garbage_is_collected_beside_a_disk_that_does_not_answer(silent: str) ->
     disk.go_silent("/")
     with pytest.raises(OSError, match="error"):
         result_of(collection.finished_logs())
+
+
+@pytest.mark.parametrize("full", [{FIRST}, {SECOND}])
+def test_fenced_ledgers_are_deleted_while_a_disk_is_full(full: set[str]) -> None:
+    disk = new_disk()
+    bookie = Started(disk, (INDEX,))
+    assert bookie.add(0) == OK
+    bookie.wait()
+    storage = bookie.bookie.parts.storage
+    ledger = storage.ledger(LEDGER)
+    assert ledger is not None
+    storage.fence(ledger)
+    bookie.wait()
+    disk.full_directories = full
+    bookie.wait()
+    assert result_of(bookie.bookie.collection.delete_ledgers([LEDGER])) == [LEDGER]
+    disk.full_directories = ()
+    disk.crash()
+    disk.restart()
+    assert Started(disk, (INDEX,)).add(0) == EFENCED
 
 
 def test_somebody_is_told_when_one_more_disk_becomes_full() -> None:

@@ -51,6 +51,39 @@ def test_the_file_is_found_when_another_directory_comes_first(disk: CrashingDisk
     assert disk.list_directory(second) == []
 
 
+@pytest.mark.parametrize("fault", ["full_directories", "broken_directories"])
+def test_while_a_disk_is_full_or_broken_they_are_in_another_directory(disk: CrashingDisk, fault: str) -> None:
+    day, second = Day(), "/second/current"
+    disk.make_directories(second)
+
+    def both() -> DeletedLedgers:
+        deleted = DeletedLedgers(disk, [DIRECTORY, second], day)
+        deleted.load()
+        return deleted
+
+    deleted = both()
+    delete(deleted, 1)
+    setattr(disk, fault, {DIRECTORY})
+    delete(deleted, 2)
+    delete(deleted, 3)
+    setattr(disk, fault, {DIRECTORY, second})
+    with pytest.raises(OSError, match=r"error|space"):
+        deleted.add([4])
+    setattr(disk, fault, ())
+    disk.crash()
+    disk.restart()
+    for each in (deleted, again := both()):
+        assert [ledger_id in each for ledger_id in range(1, 5)] == [True, True, True, False]
+    assert disk.read(f"{second}/{FILE_NAME}").count(b"\n") == 2
+    day.day += 7
+    delete(again, 5)
+    day.day += 1
+    again.expire()
+    for each in (again, both()):
+        assert [ledger_id in each for ledger_id in range(1, 6)] == [False, False, False, False, True]
+    assert disk.read(f"{second}/{FILE_NAME}") == b""
+
+
 def test_they_are_forgotten_after_seven_days(disk: CrashingDisk) -> None:
     day = Day()
     deleted = opened(disk, day)
