@@ -4,6 +4,7 @@ A new one is made in a directory picked at random among those whose disks are no
 """
 
 import contextlib
+import errno
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +69,8 @@ class IndexDirectories:
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index file.  Raises OSError.
 
-        Raises RefusedToStart for one that has two: what only the other one says would be missing.
+        Raises RefusedToStart for one that has two: what only the other one says would be missing.  So it does for one
+        whose move cannot be ended, since the file system is read-only.
         """
         for directory in self._directories.values():
             for ledger_id in directory.files.ledger_ids():
@@ -95,9 +97,17 @@ class IndexDirectories:
                 with contextlib.suppress(OSError):  # it is of no use
                     self._disk.remove(copy)
                 continue
-            self._sync_names(ledger_id)  # the old file must not come back beside the new one
-            self._disk.rename(copy, path)
-            self._disk.sync_directory(os.path.dirname(path))
+            try:
+                self._sync_names(ledger_id)  # the old file must not come back beside the new one
+                self._disk.rename(copy, path)
+                self._disk.sync_directory(os.path.dirname(path))
+            except OSError as error:
+                if error.errno != errno.EROFS:
+                    raise
+                raise RefusedToStart(
+                    f"{copy} is the index of a ledger that a bookie was moving when it was killed, and cannot get its "
+                    "name on a read-only file system: start the bookie once with that mounted for writing"
+                ) from None
             directory.ledger_ids.add(ledger_id)
             log.info("named index {path}, which a bookie that was killed has moved", path=path)
             yield ledger_id

@@ -156,6 +156,18 @@ def test_a_move_that_a_java_bookie_has_begun_is_finished(disk: CrashingDisk) -> 
     assert not any(name.endswith(".rloc") for name in disk._names)
 
 
+def test_a_move_that_cannot_be_ended_on_a_read_only_file_system_is_said(disk: CrashingDisk) -> None:
+    indexes = opened(disk)
+    indexes.write([made(1)])
+    path = indexes.path(1)
+    disk.rename(path, path + ".rloc")
+    disk.read_only = True
+    with pytest.raises(RefusedToStart, match=rf"{path}.rloc is the index of a ledger .* mounted for writing"):
+        opened(disk)
+    disk.read_only = False
+    assert opened(disk).read_header(1) == HEADER
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_no_crash_leaves_two_files_of_a_ledger(seed: int) -> None:
     random, disk = Random(seed), both(new_disk(seed))
