@@ -217,8 +217,8 @@ class BookieService(Service):
         workers, storage = (self._workers["read"], self._workers["flush"]), bookie.parts.storage
         integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
         integrity.before_replay(directories, identity.lost)
-        await bookie.start()
         bookie.on_clean_stop = integrity.stopped_cleanly
+        await bookie.start()
         await integrity.before_serving()
         await identity.stamp()
         return integrity

@@ -83,7 +83,7 @@ class Integrity:
         self._note = None if config.journal_data_written else RunNote(disk, current)
         self._read_only = False
         self._reason = ""
-        """Why entries may be lost; empty if they are not."""
+        """Why entries may be lost, until all ledgers are marked; empty if they are not."""
         self._store = store
         self._bookie_id = bookie_id
         self._storage = storage
@@ -125,8 +125,9 @@ class Integrity:
         """
         if self._reason:
             log.warn("entries may be lost, {why}: all ledgers of this bookie are put into limbo", why=self._reason)
-            await self._writes.run(self._storage.limbo.set_needs_check, True)
+            await self._writes.run(self._begin)
             await self._mark(only_unknown=False)
+            self._reason = ""
         elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
             if self._read_only:
                 raise RefusedToStart(NOT_WRITABLE)
@@ -134,9 +135,17 @@ class Integrity:
             await self._mark(only_unknown=True)
 
     def stopped_cleanly(self) -> None:
-        """Note that all entries are on the disk, and the bookie does not run any more.  Blocks; raises OSError."""
-        if self._note is not None:
+        """Note that all entries are on the disk, and the bookie does not run any more.  Blocks; raises OSError.
+
+        A stop before all ledgers are marked leaves the note of the kill for the next start.
+        """
+        if self._note is not None and not self._reason:
             self._note.remove()
+
+    def _begin(self) -> None:
+        """Note that entries may be missing, and that not all ledgers are marked.  Blocks; raises OSError."""
+        self._remove_marked()
+        self._storage.limbo.set_needs_check(True)
 
     async def _mark(self, only_unknown: bool) -> None:
         flushed = partial(durable, self._reactor, self._storage)
@@ -190,10 +199,13 @@ class Integrity:
 
     def _end(self) -> None:
         """Note that nothing is missing.  Blocks; raises OSError."""
+        self._remove_marked()
+        self._storage.limbo.set_needs_check(False)
+
+    def _remove_marked(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._disk.remove(self._marked_path)
             self._disk.sync_directory(os.path.dirname(self._marked_path))
-        self._storage.limbo.set_needs_check(False)
 
     def _ended(self, failure: Failure) -> None:
         if not self._stopped:

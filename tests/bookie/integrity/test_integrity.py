@@ -8,7 +8,7 @@ from attrs import evolve
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.integrity import INTERVAL_S, Integrity
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
-from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
+from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.bookie.integrity.test_full_check import COUNT, cluster_of, stored, written
@@ -149,6 +149,38 @@ def test_a_kill_without_entries_in_the_journal_counts_as_a_loss_until_a_clean_st
     killed = Checking(disk, journaled=False)
     killed.mark_all(None)
     assert (killed.first, killed.storage.limbo.needs_check()) == (UnknownLedgerState, True)
+
+
+def test_a_stop_before_all_ledgers_are_marked_does_not_forget_the_kill(disk: CrashingDisk) -> None:
+    bookie = Checking(disk, journaled=False)
+    bookie.mark_all()
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(1)
+    assert bookie.first == bookie.before[0]
+    disk.crash()
+    disk.restart()
+    stopped = Checking(disk, journaled=False)
+    stopped.cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        stopped.mark_all(None)
+    stopped.integrity.stopped_cleanly()
+    again = Checking(disk, journaled=False)
+    again.mark_all(None)
+    ledger = again.storage.ledger(again.ledger_id)
+    assert ledger is not None
+    assert (ledger.limbo, ledger.fenced) == (True, True)
+
+
+def test_marks_of_an_earlier_loss_do_not_count_for_a_later_one(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    late = written(bookie.cluster, 2, 2, 2, closed=False, count=0)
+    bookie.cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        bookie.mark_all()
+    bookie.cluster.state.away = False
+    bookie.mark_all(None)
+    assert bookie.answers(late, 1) == [UnknownLedgerState]
 
 
 def test_with_entries_in_the_journal_a_kill_loses_nothing(disk: CrashingDisk) -> None:
