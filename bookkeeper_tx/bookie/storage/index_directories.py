@@ -179,6 +179,9 @@ class IndexDirectories:
             if here:
                 directory.writer.write_again(here)
 
+    def erase(self, ledger_id: int, stretches: Sequence[range]) -> None:
+        self._of(ledger_id).writer.erase(ledger_id, stretches)
+
     def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
         """Remove index files, durably; return the ledgers of those that stay.  After an OSError any may be there.
 

@@ -103,6 +103,13 @@ class IndexWriter:
                 group.add(file)
             group.sync()
 
+    def erase(self, ledger_id: int, stretches: Sequence[range]) -> None:
+        """Have these entries no location any more, durably.  Raises OSError."""
+        with closing(self._disk.open(self._indexes.path(ledger_id), writable=True)) as file:
+            for each in stretches:
+                file.write(bytes(len(each) * spec.LOCATION_SIZE), spec.HEADER_SIZE + each.start * spec.LOCATION_SIZE)
+            file.sync()
+
     def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
         """Remove index files, durably; return the ledgers of those that stay.  After an OSError any may be there."""
         left: list[int] = []

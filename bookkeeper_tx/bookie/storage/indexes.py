@@ -68,6 +68,9 @@ class WritesIndexes(Protocol):
         A write that failed may be read, and still not be on the disk.
         """
 
+    def erase(self, ledger_id: int, stretches: Sequence[range]) -> None:
+        """Have these entries of a ledger, ascending, no location any more, durably.  Raises OSError, StorageFailed."""
+
     def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
         """Delete the indexes of ledgers, durably; return those that cannot be deleted now.
 

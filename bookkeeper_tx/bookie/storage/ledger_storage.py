@@ -30,6 +30,7 @@ from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.limbo import Limbo, unless_lost
+from bookkeeper_tx.bookie.storage.lost_logs import LostLogs
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.replayed_ledgers import ReplayedLedgers
@@ -103,6 +104,8 @@ class LedgerStorage:
         """What the replay of the journal needs besides."""
         self.limbo = Limbo(self._unflushed, self.indexes, writer, config.data_integrity_checking)
         """The ledgers that may have lost entries here."""
+        self.lost_logs = LostLogs(directories, self.indexes, writer)
+        """What a start does if entry logs may be gone."""
         self.collection = StorageCollection(
             directories,
             flush_worker,
@@ -135,6 +138,7 @@ class LedgerStorage:
         self._logs.start()
         self._deleted.load()
         self._ledgers.start()
+        self.lost_logs.erase_locations(self._ledgers.ledger_ids())
         self.limbo.start()
 
     def stop(self) -> Deferred[None]:

@@ -198,6 +198,13 @@ def test_without_a_note_nothing_is_marked(disk: CrashingDisk) -> None:
     assert bookie.storage.ledger(bookie.ledger_id) is None
 
 
+@pytest.mark.parametrize("lost", [WIPED, None])
+def test_with_lost_cookies_entry_logs_may_be_gone(disk: CrashingDisk, lost: Stamps | None) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all(lost)
+    assert bookie.storage.lost_logs.possible == (lost is not None)
+
+
 def test_nothing_is_marked_on_a_read_only_file_system(disk: CrashingDisk) -> None:
     bookie, directories = Checking(disk), Directories(disk, "/data", "/data")
     directories.read_only = True

@@ -141,6 +141,23 @@ def test_a_bookie_that_has_lost_one_of_two_disks_starts_and_copies(tmp_path: Pat
         assert "checking the entries" not in bookie.log
 
 
+def test_a_bookie_that_has_lost_one_of_two_ledger_directories_copies_what_was_in_it(tmp_path: Path) -> None:
+    """The indexes name logs in it that are gone, which the check of the start would take for damage."""
+    apart = ["--journal-dir", str(tmp_path / "j"), "--index-dir", str(tmp_path / "x"), "--data"]
+    first, second = tmp_path / "a", tmp_path / "b"
+    settings = SETTINGS | {"skipListSizeLimit": 1 << 17, "logSizeLimit": 1 << 17, "diskUsageThreshold": 1}
+    settings["localConsistencyCheckOnStartup"] = "true"
+    with LocalCluster(tmp_path, 2, settings=settings) as cluster, OurClient(cluster.metadata_uri) as client:
+        bookie = cluster.bookies[cluster.add_bookie(options=[*apart, f"{first},{second}"])]
+        ledgers = [append_and_close(client.create_ledger(3, 3, 3), payloads(400, 1000)) for _ in range(3)]
+        cluster.stop_bookie(2)
+        assert all(list((each / "current").glob("*.log")) for each in (first, second))
+        shutil.rmtree(second)
+        cluster.restart(2)
+        assert poll(lambda: is_whole(bookie)), bookie.log_end()
+        assert [lacks(client, bookie, each) for each in ledgers] == [[]] * 3
+
+
 def test_without_leave_to_write_cookies_it_refuses_to_start_and_says_what_to_set(tmp_path: Path) -> None:
     settings = {"dataIntegrityChecking": "true"}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:

@@ -133,6 +133,12 @@ class DbIndexes:
         for each in written.values():
             each.sync()
 
+    def erase(self, ledger_id: int, stretches: Sequence[range]) -> None:
+        """Have these entries no location any more, durably.  Raises OSError, StorageFailed."""
+        locations, key = self._locations(ledger_id), partial(keys.location_key, ledger_id)
+        locations.delete_ranges([(key(each.start), key(each.stop)) for each in stretches])
+        locations.sync()
+
     def delete(self, ledger_ids: Sequence[int]) -> Sequence[int]:
         """Delete ledgers, durably: their locations, then their states; return none.  Raises OSError."""
         for databases, scoped in ((self._plain, False), (self._scoped, True)):
