@@ -96,8 +96,8 @@ class Integrity:
     def before_replay(self, directories: Directories, lost: Stamps | None) -> None:
         """Find out whether entries may be lost: with their cookies, those that are ``lost``, or by a kill.
 
-        With lost cookies the storage will look for entry logs that are gone, too, and the marks of journals that are
-        gone are removed.  Blocks; raises RefusedToStart on a
+        With lost cookies the storage will look for entry logs that are gone, too, and the marks of journal files
+        that are gone are removed.  Blocks; raises RefusedToStart on a
         read-only file system, OSError.
         """
         note = self._note
@@ -116,7 +116,7 @@ class Integrity:
             self._storage.lost_logs.possible = True
             journals = [directories.journal, *directories.more_journals]
             for path in forget_marks(self._disk, journals, directories.ledgers):
-                log.warn("removed {path}: the journal that it marks is gone", path=path)
+                log.warn("removed {path}: the journal file that it marks is gone", path=path)
 
     async def before_serving(self) -> None:
         """Put all ledgers into limbo that the bookie should have, durably, if entries may be lost: before its cookies.
