@@ -35,7 +35,7 @@ log = Logger()
 
 
 class LedgerGone(Exception):
-    """The ledger was deleted, here or in the metadata store, or nothing of it has ever come here: nothing was lost."""
+    """The ledger was deleted, here or in the metadata store, or it is open and nothing of it has ever come here."""
 
 
 class Copying:

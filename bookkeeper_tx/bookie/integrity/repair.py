@@ -7,10 +7,11 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.copying import Copying, LedgerGone
 from bookkeeper_tx.bookie.integrity.shares import Share, shares
-from bookkeeper_tx.bookie.storage.ledger import Ledger
+from bookkeeper_tx.bookie.storage.ledger import Ledger, while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.deferred_handles import LedgerReader
+from bookkeeper_tx.entry.digest import master_key
 from bookkeeper_tx.errors import NoSuchLedger
 from bookkeeper_tx.model import BookieId, LedgerMetadata, ledger_name
 from bookkeeper_tx.threads.worker import Threads
@@ -63,10 +64,13 @@ class LedgerRepair:
         Raises LedgerGone, BookKeeperError if some of them cannot be had, and OSError.
         """
         metadata = await self._metadata(ledger_id)
+        mine = shares(metadata, self._bookie_id)
+        if metadata.closed and mine:
+            while_held(await self._storage.loader.load(ledger_id), self._make, ledger_id, metadata)
         await self._loaded(ledger_id)
         copying: Copying | None = None
         try:
-            for share in shares(metadata, self._bookie_id):
+            for share in mine:
                 for start in range(share.ids.start, share.ids.stop, STRETCH):
                     missing = await self._missing(ledger_id, share, range(start, min(start + STRETCH, share.ids.stop)))
                     if missing:
@@ -78,6 +82,12 @@ class LedgerRepair:
         if copying is not None and copying.errors:
             raise copying.errors[0]
         return 0 if copying is None else copying.count
+
+    def _make(self, ledger_id: int, metadata: LedgerMetadata) -> None:
+        """Make a closed ledger that is not known here: its metadata have come to name this bookie since the marking."""
+        if self._storage.ledger(ledger_id) is None:
+            key = b"" if metadata.password is None else master_key(metadata.password)
+            self._storage.limbo.enter(self._storage.open_for(ledger_id, key)[0], fenced=True)
 
     async def _copying(self, ledger_id: int, metadata: LedgerMetadata) -> Copying:
         # A ledger that is written by others is read up to what is confirmed, without disturbing its writer.

@@ -138,6 +138,25 @@ def test_a_ledger_that_was_deleted_meanwhile_needs_nothing(disk: CrashingDisk) -
     assert bookie.answers(ledger_id, 1) == [UnknownLedgerState], "until the garbage collection finds it"
 
 
+def test_a_closed_ledger_that_came_to_name_this_bookie_after_the_marking_is_copied(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2")
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    cluster.bookies[SELF].fails = None
+    ledger_id = written(cluster, 2, 2, 2)
+    before = {ledger_id: dict(stored(cluster, ledger_id))}
+    cluster.bookies[SELF].fails = UnknownLedgerState()
+    cluster.bookies["b2"].fails = BookieUnavailable("gone")
+    assert not bookie.wait(bookie.check.run())
+    assert set(bookie.answers(ledger_id, COUNT)) == {UnknownLedgerState}
+    cluster.bookies["b2"].fails = None
+    assert bookie.wait(bookie.check.run())
+    assert in_order(bookie, before)
+    ledger = bookie.storage.ledger(ledger_id)
+    assert ledger is not None
+    assert (ledger.fenced, ledger.limbo) == (True, False)
+
+
 def test_entries_that_are_here_are_not_copied_again(disk: CrashingDisk) -> None:
     """A bookie that Java has flagged, which has all, or most, of its entries."""
     cluster = cluster_of("b2")
