@@ -3,15 +3,23 @@
 from typing import Any, Final
 
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 
 LOOK_S: Final = 0.05
 """How often it is looked whether a flush has ended."""
 
+log = Logger()
+
 
 async def room(clock: Any, storage: LedgerStorage) -> None:
-    """Wait while the write cache is full."""
+    """Wait while the write cache is full, or a disk but for its reserve, which is for what must be written."""
+    if storage.disk_full:
+        log.warn("no entries are copied from other bookies while a disk is full")
+        while storage.disk_full:
+            await deferLater(clock, LOOK_S)
+        log.info("entries are copied again, since no disk is full")
     while storage.full:
         _ask(storage)
         await deferLater(clock, LOOK_S)

@@ -76,6 +76,7 @@ class LedgerStorage:
     ) -> None:
         """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
         self._directories = directories = LedgerDirectories(disk, disks, choose)
+        self._all_disks = disks, index_disks or disks
         self.indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
         """Where the states of ledgers are, and the locations of entries."""
         self._pieces = CheckedPieces()
@@ -317,6 +318,11 @@ class LedgerStorage:
     def full(self) -> bool:
         """Whether the write cache is full, together with what is left of the one that is being flushed."""
         return self._unflushed.full
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether a disk of it is so full that only adds of high priority are taken."""
+        return any(disks.read_only for disks in self._all_disks)
 
     @property
     def write_cache_bytes(self) -> tuple[int, int]:

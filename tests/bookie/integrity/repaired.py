@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.errors import BookKeeperError, UnknownLedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
-from tests.bookie.storage.storages import MARK, new_storage, read
+from tests.bookie.storage.storages import MARK, disks_of, new_storage, read
 from tests.bookie.workers import InlineWorker
 from tests.client.puppets import Cluster
 
@@ -32,7 +32,8 @@ class Repaired:
 
     def open(self) -> None:
         """Open the storage, as after a start."""
-        storage = self.storage = new_storage(self.disk, DIRECTORY, data_integrity_checking=True)
+        self.disks = disks_of(self.disk)
+        storage = self.storage = new_storage(self.disk, DIRECTORY, disks=self.disks, data_integrity_checking=True)
         storage.on_flush_wanted = self._flush
         self.client, clock, worker = self.cluster.client(), self.cluster.clock, InlineWorker()
         repair = LedgerRepair(clock, self.client, storage, worker, SELF, None)

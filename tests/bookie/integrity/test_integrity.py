@@ -1,15 +1,17 @@
 """bookkeeper_tx.bookie.integrity.integrity: when it is checked, and how that ends."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import evolve
+from twisted.logger import LogEvent, globalLogPublisher
 
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.integrity import INTERVAL_S, Integrity
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
-from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_disk import DISK_SIZE, CrashingDisk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.bookie.integrity.test_full_check import COUNT, cluster_of, stored, written
 from tests.bookie.test_bookie import CONFIG
@@ -57,6 +59,15 @@ class Checking(Repaired):
     @property
     def first(self) -> Any:
         return self.answers(self.ledger_id, 1)[0]
+
+
+@pytest.fixture
+def logged() -> Iterator[list[LogEvent]]:
+    """Return what is logged from now on."""
+    events: list[LogEvent] = []
+    globalLogPublisher.addObserver(events.append)
+    yield events
+    globalLogPublisher.removeObserver(events.append)
 
 
 def test_a_storage_that_needs_no_check_is_not_checked(disk: CrashingDisk) -> None:
@@ -117,6 +128,22 @@ def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
     assert bookie.storage.limbo.needs_check()
     bookie.pass_time(size / RATE + 1)
     assert not bookie.storage.limbo.needs_check()
+
+
+def test_nothing_is_copied_onto_a_full_disk_until_it_has_room(disk: CrashingDisk, logged: list[LogEvent]) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    disk.capacity = DISK_SIZE // 50
+    bookie.disks.look()
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(2 * INTERVAL_S)
+    assert bookie.first is UnknownLedgerState
+    disk.capacity = None
+    bookie.disks.look()
+    bookie.pass_time(1)
+    assert bookie.first == bookie.before[0]
+    assert not bookie.storage.limbo.needs_check()
+    assert len([each for each in logged if "while a disk is full" in each["log_format"]]) == 1
 
 
 def test_ledgers_that_a_java_bookie_has_marked_and_lost_are_marked_again(disk: CrashingDisk) -> None:

@@ -42,14 +42,15 @@ def new_storage(
     time_s: Callable[[], float] = lambda: 1_700_000_000.0,
     more: Sequence[str] = (),
     logs_lost: bool = False,
+    disks: LedgerDisks | None = None,
     **settings: Any,
 ) -> LedgerStorage:
     """Make a storage and start it; ``serving`` False leaves it open for a replay, ``more`` are further directories.
 
-    ``logs_lost``: entry logs may be gone with their directory.
+    ``logs_lost``: entry logs may be gone with their directory; ``disks``, if given, have the directories.
     """
     config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **settings)
-    disks = LedgerDisks(disk, [directory, *more], config)
+    disks = disks or LedgerDisks(disk, [directory, *more], config)
     storage = LedgerStorage(
         disk, disks, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
     )
