@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from twisted.internet.defer import DeferredList
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.durable import room
@@ -30,8 +29,6 @@ SEALED_AT_ONCE: Final = 500
 
 UNREADABLE_MAX: Final = 3
 """Entries that no bookie gives, after which the rest of the ledger is left for the next time."""
-
-log = Logger()
 
 
 class LedgerGone(Exception):
@@ -71,7 +68,7 @@ class Copying:
                             await self._store(at, piece[first : first + SEALED_AT_ONCE])
                             at += min(len(piece) - first, SEALED_AT_ONCE)
             except BookKeeperError as error:
-                self._note(error)
+                self.errors.append(error)
                 at += 1
 
     async def _copy_singles(self, ids: Sequence[int]) -> None:
@@ -82,17 +79,13 @@ class Copying:
             if is_read:
                 await self._store(entry_id, [found])
             elif isinstance(found.value, BookKeeperError):
-                self._note(found.value)
+                self.errors.append(found.value)
             else:
                 found.raiseException()
 
     @property
     def _goes_on(self) -> bool:
         return len(self.errors) < UNREADABLE_MAX
-
-    def _note(self, error: BookKeeperError) -> None:
-        self.errors.append(error)
-        log.debug("an entry cannot be copied: {error}", error=error)
 
     async def _store(self, first_entry_id: int, entries: Iterable[Entry]) -> None:
         ledger_id, seal = self.reader.ledger_id, self.reader.digest.seal

@@ -30,6 +30,9 @@ LOOKED_UP_AT_ONCE: Final = 100
 RECOVERED_AT_ONCE: Final = 10
 """Ledgers that are recovered together."""
 
+NAMED_MAX: Final = 10
+"""Ledgers of which a pass logs why they are not whole."""
+
 log = Logger()
 
 
@@ -55,20 +58,26 @@ class FullCheck:
         """Ledgers that are, and the change of the storage after which that is durable."""
         self._first_error: Exception | None = None
 
+    @property
+    def progress(self) -> tuple[int, int | None]:
+        """What a pass changes if it brings something: the entries that were copied so far, and the ledgers left."""
+        return self._repair.copied, None if self._left is None else len(self._left)
+
     async def run(self) -> bool:
         """Make one pass; return whether nothing is missing any more, on the disk.  Raises MetadataError, OSError."""
         ledgers = await self._listed() if self._left is None else self._left
         log.info("checking the entries of {count} ledgers", count=len(ledgers))
         self._first_error = None
-        failed, copied = LedgerIds(), 0
+        failed, before = LedgerIds(), self._repair.copied
         await self._recover(ledgers, failed)
         for ledger_id in sorted(ledgers.ascending(), reverse=True):
             if ledger_id not in failed:
-                copied += await self._copy(ledger_id, failed)
+                await self._copy(ledger_id, failed)
             await self._leave_durable(failed)
         await durable(self._clock, self._storage)
         await self._leave_durable(failed)
         self._left = failed
+        copied = self._repair.copied - before
         log.info("checked: {copied} entries were copied, {failed} ledgers are left", copied=copied, failed=len(failed))
         if self._first_error is not None:
             log.error(
@@ -104,26 +113,25 @@ class FullCheck:
         for at in range(0, len(ids), RECOVERED_AT_ONCE):
             await at_once(recover, ids[at : at + RECOVERED_AT_ONCE])
 
-    async def _copy(self, ledger_id: int, failed: LedgerIds) -> int:
-        copied = await self._noting(ledger_id, failed, self._repair.copy)
+    async def _copy(self, ledger_id: int, failed: LedgerIds) -> None:
+        await self._noting(ledger_id, failed, self._repair.copy)
         if ledger_id not in failed:
             self._whole.append((self._storage.limbo.last_change, ledger_id))
-        return copied or 0
 
-    async def _noting(self, ledger_id: int, failed: LedgerIds, do: Callable[[int], Awaitable[Any]]) -> Any:
-        """Return what ``do`` gives, None if it fails; a ledger that was deleted is in order."""
+    async def _noting(self, ledger_id: int, failed: LedgerIds, do: Callable[[int], Awaitable[Any]]) -> None:
+        """Wait for what ``do`` does, and note if it fails; a ledger that was deleted is in order."""
         try:
-            return await do(ledger_id)
+            await do(ledger_id)
         except LedgerGone:
-            return None
+            return
         except (ClientClosed, MetadataUnavailable):
             raise
         except (BookKeeperError, OSError) as error:
-            name = ledger_name(ledger_id)
-            log.debug("ledger {ledger} is not whole here yet: {error}", ledger=name, error=error)
+            if len(failed) < NAMED_MAX:
+                name = ledger_name(ledger_id)
+                log.debug("ledger {ledger} is not whole here yet: {error}", ledger=name, error=error)
             self._first_error = self._first_error or error
             failed.add(ledger_id)
-            return None
 
     async def _leave_durable(self, failed: LedgerIds) -> None:
         """Take the ledgers out of limbo that are whole on the disk."""

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.pace import Pace
+from bookkeeper_tx.bookie.integrity.back_off import BackOff
 from bookkeeper_tx.bookie.integrity.durable import durable
 from bookkeeper_tx.bookie.integrity.full_check import FullCheck
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
@@ -30,9 +30,6 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
-
-INTERVAL_S: Final = 3.0
-"""Seconds between two passes, as with Java's ``DataIntegrityService``."""
 
 READ_BYTES_MAX: Final = 32 * MIB
 """Bytes of entries that are read ahead of what is copied, copies included."""
@@ -174,17 +171,23 @@ class Integrity:
 
     async def _check(self) -> None:
         client = self._client = self._make_client(self._reactor, self._config)
-        await self._check_with(client)
+        back_off = BackOff(self._reactor)
+        unwatch = self._store.watch_bookies(back_off.reset)
+        try:
+            await self._check_with(client, back_off)
+        finally:
+            unwatch()
         self._client = None
         await client.close()
 
-    async def _check_with(self, client: BookKeeper) -> None:
+    async def _check_with(self, client: BookKeeper, back_off: BackOff) -> None:
         rate = self._config.replication_rate_bytes
         pace = Pace(self._reactor, rate) if rate > 0 else None
         repair = LedgerRepair(self._reactor, client, self._storage, self._reads, self._bookie_id, pace)
         check = FullCheck(self._reactor, self._store, self._storage, self._bookie_id, repair)
         started = False
         while not self._stopped:
+            before = check.progress
             try:
                 if not started:
                     await client.start()
@@ -197,7 +200,9 @@ class Integrity:
                 return
             except (BookKeeperError, OSError) as error:
                 log.error("the entries of this bookie cannot be checked now: {error}", error=error)
-            await deferLater(self._reactor, INTERVAL_S)
+            if check.progress != before:
+                back_off.reset()
+            await back_off.wait()
 
     def _end(self) -> None:
         """Note that nothing is missing.  Blocks; raises OSError."""

@@ -44,6 +44,8 @@ class LedgerRepair:
         self._reads = reads
         self._bookie_id = bookie_id
         self._pace = pace
+        self.copied = 0
+        """Entries that were copied so far."""
 
     async def recover(self, ledger_id: int) -> None:
         """Close a ledger if its last entries may be lost here, and fences with them.  One without a state is not lost.
@@ -54,12 +56,12 @@ class LedgerRepair:
         metadata = await self._metadata(ledger_id)
         ledger = await self._loaded(ledger_id)
         if ledger.limbo and ledger.fenced and not metadata.closed:
-            log.info("recovering ledger {ledger}, which is in limbo", ledger=ledger_name(ledger_id))
             reader = await self._client.open_ledger(ledger_id, metadata.password or b"", metadata.digest_type)
             reader.close()
+            log.info("recovered ledger {ledger}, which is in limbo", ledger=ledger_name(ledger_id))
 
-    async def copy(self, ledger_id: int) -> int:
-        """Copy the entries that this bookie should have and has not; return how many.
+    async def copy(self, ledger_id: int) -> None:
+        """Copy the entries that this bookie should have and has not.
 
         Raises LedgerGone, BookKeeperError if some of them cannot be had, and OSError.
         """
@@ -78,10 +80,10 @@ class LedgerRepair:
                         await copying.copy(missing)
         finally:
             if copying is not None:
+                self.copied += copying.count
                 copying.reader.close()
         if copying is not None and copying.errors:
             raise copying.errors[0]
-        return 0 if copying is None else copying.count
 
     def _make(self, ledger_id: int, metadata: LedgerMetadata) -> None:
         """Make a closed ledger that is not known here: its metadata have come to name this bookie since the marking."""

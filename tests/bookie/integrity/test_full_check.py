@@ -1,6 +1,7 @@
 """bookkeeper_tx.bookie.integrity.full_check: what a wiped bookie copies, from puppets, onto a disk that crashes."""
 
 import pytest
+from twisted.logger import LogEvent
 
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, UnknownLedgerState
 from bookkeeper_tx.model import LedgerState
@@ -170,6 +171,18 @@ def test_entries_that_are_here_are_not_copied_again(disk: CrashingDisk) -> None:
     assert bookie.wait(bookie.check.run())
     assert not [each for each in cluster.bookies["b2"].requests if "read" in each]
     assert in_order(bookie, before)
+
+
+def test_a_pass_logs_no_line_for_each_ledger(disk: CrashingDisk, logged: list[LogEvent]) -> None:
+    cluster = cluster_of("b2")
+    for _ in range(30):
+        written(cluster, 2, 2, 2, closed=False, count=2)
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    cluster.bookies["b2"].fails = BookieUnavailable("gone")
+    logged.clear()
+    assert not bookie.wait(bookie.check.run())
+    assert 10 < len(logged) < 20
 
 
 @pytest.mark.slow

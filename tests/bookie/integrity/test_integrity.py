@@ -1,14 +1,14 @@
 """bookkeeper_tx.bookie.integrity.integrity: when it is checked, and how that ends."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from attrs import evolve
-from twisted.logger import LogEvent, globalLogPublisher
+from twisted.logger import LogEvent
 
 from bookkeeper_tx.bookie.directories import Directories
-from bookkeeper_tx.bookie.integrity.integrity import INTERVAL_S, Integrity
+from bookkeeper_tx.bookie.integrity.back_off import INTERVAL_S, INTERVAL_S_MAX
+from bookkeeper_tx.bookie.integrity.integrity import Integrity
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
 from tests.bookie.crashing_disk import DISK_SIZE, CrashingDisk
@@ -61,15 +61,6 @@ class Checking(Repaired):
         return self.answers(self.ledger_id, 1)[0]
 
 
-@pytest.fixture
-def logged() -> Iterator[list[LogEvent]]:
-    """Return what is logged from now on."""
-    events: list[LogEvent] = []
-    globalLogPublisher.addObserver(events.append)
-    yield events
-    globalLogPublisher.removeObserver(events.append)
-
-
 def test_a_storage_that_needs_no_check_is_not_checked(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
     bookie.wait(bookie.integrity.start())
@@ -88,19 +79,62 @@ def test_what_is_marked_is_copied_and_then_nothing_is_left_to_do(disk: CrashingD
     assert not bookie.cluster.clock.getDelayedCalls()
 
 
-def test_it_is_tried_again_every_three_seconds_until_all_is_here(disk: CrashingDisk) -> None:
+def test_it_is_tried_again_until_all_is_here(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
     bookie.mark_all()
     bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
     bookie.wait(bookie.integrity.start())
-    bookie.pass_time(2 * INTERVAL_S)
+    bookie.pass_time(INTERVAL_S - 1)
     assert bookie.first is UnknownLedgerState
     bookie.cluster.state.away = True
     bookie.pass_time(INTERVAL_S)
     bookie.cluster.state.away = False
     bookie.cluster.bookies["b2"].fails = None
+    bookie.pass_time(2 * INTERVAL_S)
+    assert bookie.first == bookie.before[0]
+    assert not bookie.storage.limbo.needs_check()
+
+
+def passes_in(bookie: Checking, logged: list[LogEvent], seconds: float) -> int:
+    """Return how many passes end meanwhile."""
+    before = len(logged)
+    bookie.pass_time(seconds)
+    return len([each for each in logged[before:] if each["log_format"].startswith("checked:")])
+
+
+def test_what_cannot_be_had_is_asked_for_less_and_less_often_until_a_bookie_registers(
+    disk: CrashingDisk, logged: list[LogEvent]
+) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
+    bookie.wait(bookie.integrity.start())
+    assert passes_in(bookie, logged, 3600) < 20
+    before = len(logged)
+    assert passes_in(bookie, logged, 10 * INTERVAL_S_MAX) in (9, 10)
+    assert len(logged) - before < 100
+    bookie.cluster.bookies["b2"].fails = None
+    bookie.cluster.bookies_changed()
     bookie.pass_time(INTERVAL_S + 1)
     assert bookie.first == bookie.before[0]
+    assert not bookie.cluster.clock.getDelayedCalls()
+
+
+def test_a_pass_that_has_copied_something_is_soon_followed_by_another(
+    disk: CrashingDisk, logged: list[LogEvent]
+) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    bookie.cluster.bookies["b2"].fails = BookieUnavailable("gone")
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(3600)
+    entries = bookie.cluster.bookies["b2"].ledgers[bookie.ledger_id].entries
+    kept = entries.pop(5)
+    bookie.cluster.bookies["b2"].fails = None
+    while not passes_in(bookie, logged, 1):
+        assert bookie.first is UnknownLedgerState
+    entries[5] = kept
+    bookie.pass_time(INTERVAL_S + 1)
     assert not bookie.storage.limbo.needs_check()
 
 
