@@ -20,7 +20,14 @@ from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    ClientClosed,
+    MetadataCorrupt,
+    MetadataUnavailable,
+    NoSuchLedger,
+    StorageFailed,
+)
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
 
@@ -98,12 +105,14 @@ class FullCheck:
         return listed
 
     async def _is_here(self, ledger_id: int) -> bool:
+        """Tell whether the bookie is in a ledger, or was when the ledgers were marked: that one has to leave limbo."""
         try:
-            return is_in((await self._store.read_ledger(ledger_id)).metadata, self._bookie_id)
+            metadata = (await self._store.read_ledger(ledger_id)).metadata
+            return is_in(metadata, self._bookie_id) or await self._repair.is_marked(ledger_id)
         except NoSuchLedger:
             return False
-        except MetadataCorrupt:
-            return True
+        except (MetadataCorrupt, StorageFailed):
+            return True  # what cannot be told of one ledger keeps no other in limbo
 
     async def _recover(self, ledgers: LedgerIds, failed: LedgerIds) -> None:
         async def recover(ledger_id: int) -> None:

@@ -6,7 +6,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.copying import Copying, LedgerGone
-from bookkeeper_tx.bookie.integrity.shares import Share, shares
+from bookkeeper_tx.bookie.integrity.shares import Share, is_in, shares
 from bookkeeper_tx.bookie.storage.ledger import Ledger, while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.client import BookKeeper
@@ -47,15 +47,23 @@ class LedgerRepair:
         self.copied = 0
         """Entries that were copied so far."""
 
+    async def is_marked(self, ledger_id: int) -> bool:
+        """Tell whether a ledger is in limbo.  Raises StorageFailed."""
+        held = await self._storage.loader.load(ledger_id)
+        ledger = self._storage.ledger(ledger_id)
+        del held
+        return ledger is not None and ledger.limbo
+
     async def recover(self, ledger_id: int) -> None:
         """Close a ledger if its last entries may be lost here, and fences with them.  One without a state is not lost.
 
+        Nor one that is other bookies' now.
         This bookie takes part: it says that it does not know, and takes what is written back.  Raises LedgerGone,
         BookKeeperError.
         """
         metadata = await self._metadata(ledger_id)
         ledger = await self._loaded(ledger_id)
-        if ledger.limbo and ledger.fenced and not metadata.closed:
+        if ledger.limbo and ledger.fenced and not metadata.closed and is_in(metadata, self._bookie_id):
             reader = await self._client.open_ledger(ledger_id, metadata.password or b"", metadata.digest_type)
             reader.close()
             log.info("recovered ledger {ledger}, which is in limbo", ledger=ledger_name(ledger_id))

@@ -1,10 +1,11 @@
 """bookkeeper_tx.bookie.integrity.full_check: what a wiped bookie copies, from puppets, onto a disk that crashes."""
 
 import pytest
+from attrs import evolve
 from twisted.logger import LogEvent
 
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, UnknownLedgerState
-from bookkeeper_tx.model import LedgerState
+from bookkeeper_tx.model import Fragment, LedgerState, Versioned
 from tests.bookie.crashing_disk import CrashingDisk, new_disk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.client.puppets import Cluster
@@ -156,6 +157,25 @@ def test_a_closed_ledger_that_came_to_name_this_bookie_after_the_marking_is_copi
     ledger = bookie.storage.ledger(ledger_id)
     assert ledger is not None
     assert (ledger.fenced, ledger.limbo) == (True, False)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_ledger_that_was_given_to_other_bookies_since_the_marking_leaves_limbo(
+    disk: CrashingDisk, closed: bool
+) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledgers = [written(cluster, 3, 3, 2, closed=closed) for _ in range(3)]
+    bookie = Repaired(cluster, disk)
+    assert bookie.mark() == 3
+    for each in ledgers:
+        versioned = cluster.state.ledgers[each]
+        replaced = evolve(versioned.metadata, fragments=[Fragment(0, ("b4", "b2", "b3"))])
+        cluster.state.ledgers[each] = Versioned(replaced, versioned.version + 1)
+    assert bookie.wait(bookie.check.run())
+    bookie.crash()
+    for each in ledgers:
+        assert set(bookie.answers(each, COUNT)) == {NoSuchEntry}
+        assert cluster.metadata(each).closed == closed
 
 
 def test_entries_that_are_here_are_not_copied_again(disk: CrashingDisk) -> None:
