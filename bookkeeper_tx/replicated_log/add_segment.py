@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.errors import BookKeeperError, LogFenced, MetadataConflict, NoSuchLedger
+from bookkeeper_tx.errors import BookKeeperError, LogFenced, MetadataConflict, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata, VersionedList
 from bookkeeper_tx.replicated_log.segment_list import LogSegment, SegmentList
 
@@ -22,6 +22,8 @@ class SegmentAdder:
         self.password = password
         self._made: LedgerWriter | None = None
         """A ledger that is not in the list, or perhaps: the answer of the store may have been lost."""
+        self._unanswered: int | None = None
+        """The version against which the list was written without an answer: that write may still be carried out."""
 
     async def take(self, still_leads: Callable[[], bool]) -> tuple[LedgerWriter, LogSegment]:
         """Add a ledger to the list as a new writer of the log: nobody who wrote it before writes any more.
@@ -62,11 +64,23 @@ class SegmentAdder:
                 return added
 
     async def drop(self) -> None:
-        """Delete the ledger that was made and is not in the list, as far as that is possible."""
+        """Delete the ledger that was made, if it is certain that it is not in the list and never will be.
+
+        It may be there though the list is said to be changed by somebody else: after a lost answer that somebody may
+        have come behind this change.
+        """
         made, self._made = self._made, None
         if made is not None:
             with suppress(BookKeeperError):
-                await self.client.delete_ledger(made.ledger_id)
+                if not await self._may_be_listed(made.ledger_id):
+                    await self.client.delete_ledger(made.ledger_id)
+
+    async def _may_be_listed(self, ledger_id: int) -> bool:
+        try:
+            found = await self.metadata.read()
+        except NoSuchLog:
+            return False
+        return found.segments.holds(ledger_id) or found.version == self._unanswered
 
     async def _fence_last_two(self, found: VersionedList) -> bool:
         """Fence and close them; return whether that is done, or the list has changed."""
@@ -87,10 +101,13 @@ class SegmentAdder:
         await self.metadata.store_chunk(found.segments.full_chunk)
         now_ms = int(self.client.driver.epoch_s() * 1000)
         segments: SegmentList = found.segments.with_ledger(self._made.ledger_id, now_ms)
+        self._unanswered = found.version
         try:
             await self.metadata.write(segments, found.version)
         except MetadataConflict:
+            self._unanswered = None
             return None
+        self._unanswered = None
         writer, self._made = self._made, None
         assert segments.last is not None
         return writer, segments.last

@@ -14,6 +14,10 @@ from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppet_network import Message, Network
 
 
+class AnswerLost(BookKeeperError):
+    """Lose a message with it about a named record to have the client ask again, as ZooKeeper's does."""
+
+
 @define
 class StoredState:
     """The content of the metadata store."""
@@ -91,19 +95,28 @@ class PuppetStore:
         return self._ask("read record", lambda: self._state.records.get(path))
 
     def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Deferred[int]:
+        after = 0 if version is None else version + 1
+
         def write() -> int:
             self._expect_record(path, version)
-            self._state.records[path] = data, 0 if version is None else version + 1
-            return self._state.records[path][1]
+            self._state.records[path] = data, after
+            return after
 
-        return self._ask("write record", write)
+        def repeat() -> int:
+            return after if self._state.records.get(path) == (data, after) else write()
+
+        return self._ask("write record", write, repeat)
 
     def delete_record(self, path: tuple[str, ...], version: int) -> Deferred[None]:
         def delete() -> None:
             self._expect_record(path, version)
             del self._state.records[path]
 
-        return self._ask("delete record", delete)
+        def repeat() -> None:
+            if path in self._state.records:
+                delete()
+
+        return self._ask("delete record", delete, repeat)
 
     def list_records(self, path: tuple[str, ...]) -> Deferred[list[str]]:
         def names() -> list[str]:
@@ -144,7 +157,7 @@ class PuppetStore:
             changed()
         return versioned
 
-    def _ask(self, text: str, work: Callable[[], Any]) -> Deferred[Any]:
+    def _ask(self, text: str, work: Callable[[], Any], repeat: Callable[[], Any] | None = None) -> Deferred[Any]:
         deferred: Deferred[Any] = Deferred()
 
         def fire(result: Any) -> None:
@@ -155,10 +168,13 @@ class PuppetStore:
             if not deferred.called:
                 deferred.errback(error)
 
-        def lost(_: BookKeeperError) -> None:
-            fail(MetadataUnavailable())
+        def lost(error: BookKeeperError) -> None:
+            if repeat is not None and isinstance(error, AnswerLost):
+                ask(repeat)
+            else:
+                fail(MetadataUnavailable())
 
-        def arrive() -> None:
+        def arrive(work: Callable[[], Any]) -> None:
             if self._state.away:
                 fail(MetadataUnavailable("the puppet store is away"))
                 return
@@ -168,5 +184,8 @@ class PuppetStore:
                 reply = partial(fail, error)
             self._network.send(Message(f"reply store {text}", reply, lost))
 
-        self._network.send(Message(f"request store {text}", arrive, lost))
+        def ask(work: Callable[[], Any]) -> None:
+            self._network.send(Message(f"request store {text}", partial(arrive, work), lost))
+
+        ask(work)
         return deferred

@@ -16,6 +16,7 @@ from bookkeeper_tx.errors import (
     TooManyOutstandingAdds,
 )
 from bookkeeper_tx.replicated_log import DLSN
+from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, payloads
 
 
@@ -136,6 +137,25 @@ def test_who_leads_no_longer_does_not_start_again() -> None:
     assert isinstance(opening[0], LogFenced)
     assert logs.write(fast, b"a") == [DLSN(0, 0)]
     assert list(logs.cluster.state.ledgers) == logs.ledger_ids  # what it had made is deleted
+
+
+def test_who_leads_no_longer_keeps_the_ledger_that_is_in_the_list() -> None:
+    """The answer of the store is lost, and before it is asked again another writer has come behind."""
+    logs = Logs()
+    network = logs.cluster.network
+    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
+    while not any("reply store write record" in each.text for each in network.messages):
+        network.deliver()
+    network.lose(network.find("reply store write record"), AnswerLost())
+    repeated = network.messages.pop()
+    fast = logs.open()
+    repeated.arrive()
+    network.run()
+    assert isinstance(opening[0], LogFenced)
+    assert logs.ledger_ids == sorted(logs.cluster.state.ledgers)
+    assert logs.write(fast, b"a") == [DLSN(1, 0)]
+    logs.result(fast.close())
+    assert payloads(logs.read()) == [b"a"]
 
 
 def test_a_store_that_is_away_while_the_list_is_written() -> None:

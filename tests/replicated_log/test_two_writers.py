@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.replicated_log import LogRecord, LogWriter
+from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, collected
 from tests.replicated_log.one_order import Acknowledged, check
 
@@ -75,8 +76,8 @@ def interleave(random: Random, lossy: bool) -> tuple[Logs, Acknowledged, list[Se
             logs.cluster.clock.advance(5)
         if network.messages:
             index = random.randrange(len(network.messages)) if random.random() < 0.5 else 0
-            if lossy and random.random() < 0.01:
-                network.lose(index)
+            if lossy and random.random() < 0.02:
+                network.lose(index, random.choice([None, AnswerLost()]))
             else:
                 network.deliver(index)
     network.run()
