@@ -1,6 +1,7 @@
 """The records of one log in the metadata store: its properties, the newest part of its list, and the chunks."""
 
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Protocol
 
 from attrs import evolve, frozen
@@ -27,6 +28,12 @@ LISTS = "log-lists"
 
 LIST = "list"
 
+MADE, MARKED = 0, 1
+"""The versions of the record of a log's name: it is written over once, before the log is deleted.
+
+Whoever ends a deletion deletes a marked record only.  So somebody who is late deletes no new log of the same name.
+"""
+
 
 class RecordStore(Protocol):
     """What a log needs of a metadata store."""
@@ -36,6 +43,8 @@ class RecordStore(Protocol):
     def write_record(self, path: tuple[str, ...], data: bytes, version: int | None) -> Awaitable[int]: ...
 
     def delete_record(self, path: tuple[str, ...], version: int) -> Awaitable[None]: ...
+
+    def list_records(self, path: tuple[str, ...]) -> Awaitable[list[str]]: ...
 
 
 @frozen
@@ -69,7 +78,7 @@ class LogMetadata:
         """
         await self._store.write_record(self._path(LIST), serialize(SegmentList()), None)
         try:
-            await self._store.write_record((LOGS, self.name), self.properties.serialize(), None)
+            await self._store.write_record(self._name, self.properties.serialize(), None)
         except MetadataConflict:
             await self._store.delete_record(self._path(LIST), 0)
             raise
@@ -105,6 +114,21 @@ class LogMetadata:
 
     async def begin_delete(self) -> SegmentList | None:
         """Mark the log as one that is being deleted, so that no writer adds a ledger; return its list, if any."""
+        segments = await self._mark_list()
+        if await self._name_version() == MADE:
+            with suppress(MetadataConflict):  # somebody else deletes it too
+                await self._store.write_record(self._name, evolve(self.properties, deleting=True).serialize(), MADE)
+        return segments
+
+    async def end_delete(self) -> None:
+        """Delete all records of the log, and last of all the name."""
+        for part in await self._store.list_records(self._path(LIST)[:-1]):
+            await self._delete(self._path(part))
+        if await self._name_version() == MARKED:
+            with suppress(MetadataConflict):  # somebody else has done it
+                await self._store.delete_record(self._name, MARKED)
+
+    async def _mark_list(self) -> SegmentList | None:
         while (found := await self._read()) is not None:
             if found.segments.deleting:
                 return found.segments
@@ -116,11 +140,6 @@ class LogMetadata:
             except MetadataConflict:
                 continue
         return None
-
-    async def end_delete(self) -> None:
-        """Delete the list and, last of all, the name."""
-        await self._delete(self._path(LIST))
-        await self._delete((LOGS, self.name))
 
     async def segment(self, segments: SegmentList, sequence_no: int) -> LogSegment | None:
         """Return the ledger of this number, None for one that comes later; raises AlreadyTruncated."""
@@ -167,6 +186,13 @@ class LogMetadata:
         found = await self._store.read_record(self._path(LIST))
         return None if found is None else VersionedList(parse(found[0], self.name), found[1])
 
+    async def _name_version(self) -> int | None:
+        """Return the version of the record of the name, None if that is gone, or of another log."""
+        found = await self._store.read_record(self._name)
+        if found is None or LogProperties.parse(found[0], self.name).incarnation != self.properties.incarnation:
+            return None
+        return found[1]
+
     async def _delete(self, path: tuple[str, ...]) -> None:
         while (found := await self._store.read_record(path)) is not None:
             try:
@@ -174,6 +200,10 @@ class LogMetadata:
                 return
             except MetadataConflict:
                 continue
+
+    @property
+    def _name(self) -> tuple[str, ...]:
+        return (LOGS, self.name)
 
     def _path(self, part: str) -> tuple[str, ...]:
         return (LISTS, self.name, self.properties.incarnation, part)

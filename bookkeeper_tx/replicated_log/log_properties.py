@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 
 @frozen
 class LogProperties:
-    """What a log was created with; it never changes."""
+    """What a log was created with; it never changes but for the mark of a deletion."""
 
     incarnation: str
     """Tells this log from one of the same name that was deleted: a writer that opens that one adds nothing here."""
@@ -20,10 +20,14 @@ class LogProperties:
     write_quorum_size: int = 3
     ack_quorum_size: int = 2
     digest_type: DigestType = DigestType.CRC32C
+    deleting: bool = False
+    """Whether the log is being deleted."""
 
     def serialize(self) -> bytes:
         """Return the record of these properties."""
         parts = {"format": FORMAT_VERSION, **asdict(self), "digest_type": self.digest_type.name}
+        if not self.deleting:
+            del parts["deleting"]
         return json.dumps(parts, separators=(",", ":")).encode()
 
     @classmethod

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.errors import AlreadyTruncated, InvalidArgument, LogFenced, MetadataUnavailable, NoSuchLog
 from bookkeeper_tx.replicated_log import DLSN
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
+from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, payloads
 
 
@@ -142,6 +143,36 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     network.run()
     assert failures == [NoSuchLog]
     assert len(logs.ledger_ids) == len(logs.cluster.state.ledgers) == 1
+
+
+@pytest.mark.parametrize("answer_lost", [False, True])
+@pytest.mark.parametrize("record", ["list", "name"])
+def test_a_deletion_that_ends_late_leaves_a_new_log_of_the_same_name(record: str, answer_lost: bool) -> None:
+    logs = filled(1)
+    network = logs.cluster.network
+    deleting = logs.logs(logs.client()).delete_log(LOG)
+    for each in ("list", "name"):
+        while not any("request store delete record" in each.text for each in network.messages):
+            network.deliver()
+        late = network.messages.pop(network.find("request store delete record"))
+        if each == record:
+            break
+        late.arrive()
+    if answer_lost:
+        late.arrive()
+        late = network.messages.pop(network.find("reply store delete record"))
+    if ("logs", LOG) in logs.cluster.state.records:
+        logs.result(logs.logs().delete_log(LOG))
+    logs.result(logs.logs().create_log(LOG, 1, 1, 1))
+    writer = logs.open()
+    logs.write(writer, b"new")
+    if answer_lost:
+        late.lost(AnswerLost())
+    else:
+        late.arrive()
+    logs.result(deleting)
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"new"]
 
 
 def test_deleting_goes_on_where_it_was_interrupted() -> None:
