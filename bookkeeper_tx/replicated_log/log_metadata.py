@@ -85,10 +85,15 @@ class LogMetadata:
 
     async def read(self) -> VersionedList:
         """Read the newest part of the list; raises NoSuchLog, also for a log that is being deleted."""
-        found = await self._read()
+        found = await self.look()
         if found is None or found.segments.deleting:
             raise NoSuchLog(f"there is no log {self.name} any more: it was deleted")
         return found
+
+    async def look(self) -> VersionedList | None:
+        """Read the newest part of the list, also of a log that is being deleted; None if it is gone."""
+        found = await self._store.read_record(self._path(LIST))
+        return None if found is None else VersionedList(parse(found[0], self.name), found[1])
 
     async def write(self, segments: SegmentList, version: int) -> None:
         """Write the newest part of the list back by compare-and-set; raises MetadataConflict."""
@@ -129,7 +134,7 @@ class LogMetadata:
                 await self._store.delete_record(self._name, MARKED)
 
     async def _mark_list(self) -> SegmentList | None:
-        while (found := await self._read()) is not None:
+        while (found := await self.look()) is not None:
             if found.segments.deleting:
                 return found.segments
             end = found.segments.next_sequence_no
@@ -181,10 +186,6 @@ class LogMetadata:
         return AlreadyTruncated(
             f"position {position} of log {self.name} was truncated: the log starts at {segments.first_sequence_no}:0"
         )
-
-    async def _read(self) -> VersionedList | None:
-        found = await self._store.read_record(self._path(LIST))
-        return None if found is None else VersionedList(parse(found[0], self.name), found[1])
 
     async def _name_version(self) -> int | None:
         """Return the version of the record of the name, None if that is gone, or of another log."""

@@ -19,7 +19,7 @@ from bookkeeper_tx.replicated_log.log_metadata import LOGS, LogMetadata
 from bookkeeper_tx.replicated_log.log_properties import LogProperties
 from bookkeeper_tx.replicated_log.log_writer import LogWriter
 from bookkeeper_tx.replicated_log.rolling import RollingPolicy
-from bookkeeper_tx.replicated_log.segment_list import require_name
+from bookkeeper_tx.replicated_log.segment_list import SegmentList, require_name
 
 Writer = TypeVar("Writer", bound=LogWriter)
 T = TypeVar("T")
@@ -33,8 +33,10 @@ class LogState:
     first_dlsn: DLSN
     """Where the log starts."""
     segment_count: int
-    """The ledgers that it has."""
+    """The ledgers that it has; of one that is being deleted, those of which it is not certain that they are gone."""
     properties: LogProperties
+    deleting: bool = False
+    """Whether its deletion was begun, and has not ended: delete it again."""
 
 
 class Namespace(Generic[Writer]):
@@ -74,7 +76,9 @@ class Namespace(Generic[Writer]):
         try:
             await LogMetadata(self._client.metadata, require_name(name), properties).create()
         except MetadataConflict:
-            raise LogExists(f"log {name} exists already") from None
+            raise LogExists(
+                f"log {name} exists already; if it cannot be opened, its deletion has not ended: delete it again"
+            ) from None
 
     @operation
     async def open_log_writer(
@@ -168,6 +172,8 @@ class Namespace(Generic[Writer]):
 
         :param deleted: called after each ledger that was deleted
         :raises NoSuchLog: there is none
+        :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.BookKeeper.open_ledger`; with a wrong password,
+            nothing is deleted
         """
         await truncation.delete(self._client, await self._find(name), self._password, deleted or _unseen)
 
@@ -178,11 +184,16 @@ class Namespace(Generic[Writer]):
 
     @operation
     async def log_state(self, name: str) -> LogState:
-        """Give what the list of a log says.  Fails with :exc:`.NoSuchLog`."""
+        """Give what the list of a log says, also of one that is being deleted.  Fails with :exc:`.NoSuchLog`."""
         metadata = await self._find(name)
-        segments = (await metadata.read()).segments
-        first = segments.first_sequence_no
-        return LogState(name, DLSN(first, 0), segments.next_sequence_no - first, metadata.properties)
+        found = await metadata.look()
+        if found is None or found.segments.deleting:
+            segments = SegmentList() if found is None else found.segments
+            count = segments.next_sequence_no - segments.deleted_end
+            return LogState(name, DLSN(segments.first_sequence_no, 0), count, metadata.properties, deleting=True)
+        first = found.segments.first_sequence_no
+        count = found.segments.next_sequence_no - first
+        return LogState(name, DLSN(first, 0), count, metadata.properties)
 
     async def _find(self, name: str) -> LogMetadata:
         return await LogMetadata.find(self._client.metadata, require_name(name))

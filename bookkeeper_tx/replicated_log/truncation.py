@@ -42,16 +42,27 @@ async def truncate(client: AnyClient, metadata: LogMetadata, sequence_no: int, d
 
 
 async def delete(client: AnyClient, metadata: LogMetadata, password: bytes, deleted: Deleted) -> None:
-    """Fence the last two ledgers of a log, and delete all, and the log."""
+    """Fence the last two ledgers of a log, and delete all, and the log.
+
+    They are fenced before anything is marked, so that a wrong password, or bookies that are away, change nothing; and
+    again afterwards, because a writer may have added one until then.
+    """
+    found = await metadata.look()
+    if found is not None:
+        await _fence(client, found.segments, password)
     segments = await metadata.begin_delete()
     if segments is not None:
-        for segment in segments.segments[-2:]:
-            try:
-                (await client.open_ledger(segment.ledger_id, password)).close()
-            except NoSuchLedger:
-                continue
+        await _fence(client, segments, password)
         await _delete_ledgers(client, metadata, segments, segments.next_sequence_no, deleted)
     await metadata.end_delete()
+
+
+async def _fence(client: AnyClient, segments: SegmentList, password: bytes) -> None:
+    for segment in segments.segments[-2:]:
+        try:
+            (await client.open_ledger(segment.ledger_id, password)).close()
+        except NoSuchLedger:
+            continue
 
 
 async def _closed_end(client: AnyClient, segments: SegmentList, end: int) -> int:

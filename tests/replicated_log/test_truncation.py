@@ -5,8 +5,16 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.errors import AlreadyTruncated, InvalidArgument, LogFenced, MetadataUnavailable, NoSuchLog
-from bookkeeper_tx.replicated_log import DLSN
+from bookkeeper_tx.errors import (
+    AlreadyTruncated,
+    InvalidArgument,
+    LogExists,
+    LogFenced,
+    MetadataUnavailable,
+    NoSuchLog,
+    Unauthorized,
+)
+from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
 from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, payloads
@@ -173,6 +181,46 @@ def test_a_deletion_that_ends_late_leaves_a_new_log_of_the_same_name(record: str
     logs.result(deleting)
     logs.result(writer.close())
     assert payloads(logs.read()) == [b"new"]
+
+
+def test_a_wrong_password_deletes_nothing() -> None:
+    logs = Logs()
+    logs.result(Namespace(logs.first, b"right").open_log_writer(LOG))
+    writer = logs.result(Namespace(logs.first, b"right").open_log_writer(LOG))
+    assert logs.write(writer, b"a") == [DLSN(1, 0)]
+    with pytest.raises(Unauthorized):
+        logs.result(Namespace(logs.first, b"wrong").delete_log(LOG))
+    assert logs.write(writer, b"b") == [DLSN(1, 1)]
+    assert not logs.result(logs.logs().log_state(LOG)).deleting
+    logs.result(Namespace(logs.first, b"right").delete_log(LOG))
+    assert logs.cluster.state.ledgers == logs.cluster.state.records == {}
+
+
+def test_a_log_that_is_half_deleted_is_seen() -> None:
+    logs = filled(2)
+    deleting = logs.logs(logs.client()).delete_log(LOG)
+    deleting.addErrback(lambda failure: failure.trap(MetadataUnavailable))
+    network = logs.cluster.network
+    while len(logs.cluster.state.ledgers) > 1:
+        network.deliver()
+    while network.messages:
+        network.lose()
+    assert logs.result(logs.logs().list_logs()) == [LOG]
+    state = logs.result(logs.logs().log_state(LOG))
+    assert (state.deleting, state.segment_count) == (True, 2)
+    with pytest.raises(LogExists, match="delete it again"):
+        logs.result(logs.logs().create_log(LOG, 1, 1, 1))
+    # The list is gone, the name is not.
+    deleting = logs.logs(logs.client()).delete_log(LOG)
+    deleting.addErrback(lambda failure: failure.trap(MetadataUnavailable))
+    while len(logs.cluster.state.records) > 1:
+        network.deliver()
+    while network.messages:
+        network.lose()
+    state = logs.result(logs.logs().log_state(LOG))
+    assert (state.deleting, state.segment_count) == (True, 0)
+    logs.result(logs.logs().delete_log(LOG))
+    assert logs.result(logs.logs().list_logs()) == []
 
 
 def test_deleting_goes_on_where_it_was_interrupted() -> None:

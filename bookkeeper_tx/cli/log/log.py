@@ -92,7 +92,7 @@ def list_logs(metadata_uri: str, as_json: bool) -> None:
                 try:
                     found.append(await logs.log_state(name))
                 except NoSuchLog:
-                    continue  # it is just being deleted
+                    continue  # it has just been deleted
         return found
 
     _show(run(operation), as_json)
@@ -150,6 +150,7 @@ def _show(found: list[LogState], as_json: bool) -> None:
                         "write_quorum_size": properties.write_quorum_size,
                         "ack_quorum_size": properties.ack_quorum_size,
                         "digest": properties.digest_type.name,
+                        "deleting": each.deleting,
                     }
                 )
             )
@@ -163,5 +164,6 @@ def _show(found: list[LogState], as_json: bool) -> None:
         properties = each.properties
         sizes = properties.ensemble_size, properties.write_quorum_size, properties.ack_quorum_size
         quorum = "/".join(map(str, sizes))
-        table.add_row(each.name, str(each.first_dlsn), f"{each.segment_count:,}", quorum, properties.digest_type.name)
+        start = "being deleted" if each.deleting else str(each.first_dlsn)
+        table.add_row(each.name, start, f"{each.segment_count:,}", quorum, properties.digest_type.name)
     print_table(table)
