@@ -164,7 +164,11 @@ class LogMetadata:
         return chunk[sequence_no - chunk[0].log_segment_sequence_no]
 
     async def at_time(self, segments: SegmentList, time_ms: int) -> int:
-        """Return the number of the ledger that was written at a time: the first of the log, if that is earlier."""
+        """Return the number of the first ledger that may have been written at a time or later.
+
+        It is the one before the ledger that was the newest then, because a writer adds a ledger while it writes on in
+        the one before; or the first of the log.
+        """
         first = segments.first_sequence_no
         found = at_time(segments.segments, time_ms)
         if found is None:
@@ -179,7 +183,7 @@ class LogMetadata:
                 else:
                     begins_no_later, low = chunk, middle + 1
             found = at_time(begins_no_later, time_ms)
-        return first if found is None else max(first, found.log_segment_sequence_no)
+        return first if found is None else max(first, found.log_segment_sequence_no - 1)
 
     def truncated(self, position: DLSN, segments: SegmentList) -> AlreadyTruncated:
         """Return the error for a position before the start of the log."""

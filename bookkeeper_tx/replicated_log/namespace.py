@@ -141,9 +141,10 @@ class Namespace(Generic[Writer]):
     async def dlsn_at(self, name: str, epoch_s: float) -> DLSN:
         """Give a position from which a reader misses nothing that was written from a time on.
 
-        It is the start of the ledger that was being written then, or of the log: what comes first may be older.
+        It is the start of the ledger before the one that was the newest then, or of the log: what comes first is
+        older.  A writer adds a ledger while it writes on in the one before.
 
-        :param epoch_s: seconds since 1970
+        :param epoch_s: seconds since 1970, by the clocks of the writers
         :raises NoSuchLog: there is none
         """
         metadata = await self._find(name)

@@ -7,7 +7,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.errors import AlreadyTruncated, NoSuchLedger, NoSuchLog
+from bookkeeper_tx.errors import AlreadyTruncated, MetadataUnavailable, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log import DLSN, LogRecord, Namespace
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
 from tests.replicated_log.logs import LOG, Logs, payloads
@@ -162,10 +162,34 @@ def test_from_a_time_on_nothing_is_missed() -> None:
     logs.result(writer.close())
     namespace = logs.logs()
     for second in (0, 999.9, 1000, 1000.5, 1127, 1128, 1300, 1000 + count - 1, 1e9):
-        expected = min(max(0, int(second - 1000)), count - 1)
+        expected = min(max(0, int(second - 1000) - 1), count - 2)  # the one before the newest of then
         assert logs.result(namespace.dlsn_at(LOG, second)) == DLSN(expected, 0)
     for first in (3, CHUNK_COUNT, 3 * CHUNK_COUNT + 1, count - 1):
         logs.result(namespace.truncate(LOG, DLSN(first, 0)))
         for second in (0, 1127, 1300, 1e9):
-            expected = min(max(first, int(second - 1000)), count - 1)
+            expected = max(first, min(int(second - 1000) - 1, count - 2))
             assert logs.result(namespace.dlsn_at(LOG, second)) == DLSN(expected, 0)
+
+
+@pytest.mark.parametrize("answer_lost", [False, True])
+def test_from_a_time_on_nothing_is_missed_that_was_written_while_a_ledger_was_added(answer_lost: bool) -> None:
+    logs = Logs()
+    now = [1000.0]
+    logs.first.driver.epoch_s = lambda: now[0]  # type: ignore[method-assign]
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    now[0] += 100
+    writer.roll().addErrback(lambda failure: failure.trap(MetadataUnavailable))
+    while not any("reply store write record" in each.text for each in network.messages):
+        network.deliver()
+    if answer_lost:
+        network.lose(network.find("reply store write record"))
+        network.run()
+    now[0] += 3
+    assert logs.write(writer, b"written in the ledger before") == [DLSN(0, 1)]
+    logs.cluster.clock.advance(5)
+    network.run()
+    logs.result(writer.close())
+    start = logs.result(logs.logs().dlsn_at(LOG, now[0]))
+    assert b"written in the ledger before" in payloads(logs.read(start))
