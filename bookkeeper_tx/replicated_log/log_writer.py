@@ -142,6 +142,11 @@ class LogWriter:
         self._refusal = self._refusal or error
         self._aside = True
 
+    def rolled(self) -> None:
+        """Look at the size again, at which nothing was done while the ledger before was closed."""
+        self._size_end = self._size_bytes_max
+        self._look_at_size()
+
     async def change_ledger(self, writer: LedgerWriter, segment: LogSegment) -> LedgerWriter:
         """Let writes go to another ledger once all that were sent to this one are stored; return the one before.
 
@@ -185,7 +190,7 @@ class LogWriter:
 
     def _look_at_size(self) -> None:
         if self._writer.length >= self._size_end:
-            self._size_end = float("inf")  # once: what fails is tried again after a while
+            self._size_end = float("inf")  # once: what fails is tried again, and then this is looked at again
             self._rolling.begin()
 
     def _hold_one(self, payload: bytes, promise: Any) -> None:

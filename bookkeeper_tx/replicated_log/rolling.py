@@ -48,6 +48,8 @@ class Written(Protocol):
 
     def refuse(self, error: BookKeeperError) -> None: ...
 
+    def rolled(self) -> None: ...
+
 
 class Rolling:
     """The rolling of one log.  A ledger is added only when the one before the last is closed.
@@ -128,7 +130,9 @@ class Rolling:
                 answer.callback(None)
             else:
                 answer.errback(error.again() if isinstance(error, BookKeeperError) else error)
-        if error is not None and not isinstance(error, BookKeeperError):
+        if error is None:
+            self._log.rolled()
+        elif not isinstance(error, BookKeeperError):
             raise error  # a mistake here
 
     def _time_is_up(self) -> None:

@@ -188,6 +188,21 @@ def test_a_log_is_rolled_by_size_and_written_meanwhile() -> None:
     assert len(logs.ledger_ids) == writer.log_segment_sequence_no + 1 > 5
 
 
+def test_a_ledger_that_grows_while_the_one_before_is_closed_is_rolled_as_well() -> None:
+    logs = Logs()
+    writer = logs.open(roll_size_bytes=10)
+    network = logs.cluster.network
+    logs.write(writer, b"x" * 10)
+    writer.write(b"x" * 10)
+    while not any("write CLOSED" in each.text for each in network.messages):
+        network.deliver()
+    held = network.messages.pop(network.find("write CLOSED"))  # the store is slow
+    assert logs.write(writer, *[b"y" * 10] * 5)[0] == DLSN(1, 0)
+    held.arrive()
+    network.run()
+    assert logs.write(writer, b"z") == [DLSN(2, 0)]
+
+
 def test_a_log_is_rolled_by_time_if_anything_was_written() -> None:
     logs = Logs()
     writer = logs.open(roll_interval_s=60)
