@@ -14,6 +14,7 @@ from bookkeeper_tx.blocking.waiting import Waiting, waits
 from bookkeeper_tx.blocking.write_handle import WriteHandle
 from bookkeeper_tx.client import ledger_reader, ledger_writer, ledger_writer_adv
 from bookkeeper_tx.client.ledger_entries import LedgerEntries
+from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.errors import IllegalOperation
 from bookkeeper_tx.model import Entry, LedgerMetadata
 
@@ -138,7 +139,7 @@ class LedgerWriterAdv(WriteHandle[ledger_writer_adv.LedgerWriterAdv]):
         return self._thread.begin(lambda: self._inner.append(entry_id, kept))
 
 
-class LedgerReader(Waiting[ledger_reader.LedgerReader]):
+class LedgerReader(LedgerHandle, Waiting[ledger_reader.LedgerReader]):
     """Reads one ledger; see :class:`bookkeeper_tx.LedgerReader`."""
 
     def __init__(self, thread: LoopThread, reader: ledger_reader.LedgerReader) -> None:

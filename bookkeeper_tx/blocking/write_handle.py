@@ -5,12 +5,13 @@ from typing import TypeVar
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import Waiting, waits
 from bookkeeper_tx.client import write_handle
+from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.model import BookieId, LedgerMetadata
 
 Writer = TypeVar("Writer", bound=write_handle.WriteHandle)
 
 
-class WriteHandle(Waiting[Writer]):
+class WriteHandle(LedgerHandle, Waiting[Writer]):
     """Closes the ledger that a subclass appends to, makes it durable, and publishes what is confirmed."""
 
     def __init__(self, thread: LoopThread, writer: Writer) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.last_add_confirmed import LastEntriesRead
+from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.client.read_window import ReadWindow
 from bookkeeper_tx.client.replicas import Replicas
 from bookkeeper_tx.entry.digest import EntryDigest
@@ -17,7 +18,7 @@ from bookkeeper_tx.quorums.quorum import Quorum
 from protocol_specs import fields
 
 
-class LedgerView:
+class LedgerView(LedgerHandle):
     """The metadata of a ledger, which may change while it is read; its end, its replicas, how much to ask for."""
 
     def __init__(

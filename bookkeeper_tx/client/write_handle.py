@@ -8,6 +8,7 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.config import WireProtocol
@@ -35,7 +36,7 @@ class Appends(Protocol):
         """Return when every append was acknowledged or has failed; no new one is taken."""
 
 
-class WriteHandle:
+class WriteHandle(LedgerHandle):
     """Closes the ledger that a subclass appends to, makes it durable, and publishes what is confirmed."""
 
     _ADDS: ClassVar[type[Adds]] = Adds

@@ -41,7 +41,7 @@ def test_an_id_of_scope_0_can_be_asked_for(ledger_id: int) -> None:
     cluster = scoped_cluster()
     client = cluster.client()
     writer = cluster.result(client.create_ledger(ledger_id=ledger_id))
-    assert (writer.ledger_id, type(writer.ledger_id)) == (ledger_id, int)
+    assert (writer.ledger_id, writer.scope_id, type(writer.ledger_id)) == (ledger_id, 0, int)
     with pytest.raises(LedgerExists):
         cluster.result(client.create_ledger(ledger_id=ledger_id))
     assert cluster.state.next_ledger_id == 0
@@ -60,7 +60,7 @@ def test_an_id_of_another_scope_can_be_asked_for(arguments: dict[str, int], expe
     cluster = scoped_cluster()
     client = cluster.client(V3)
     writer = cluster.result(client.create_ledger(**arguments))
-    assert (writer.ledger_id, writer.ledger_id.scope_id) == (expected, SCOPE_ID)
+    assert (writer.ledger_id, writer.scope_id) == (expected, SCOPE_ID)
     with pytest.raises(LedgerExists):
         cluster.result(client.create_ledger(**arguments))
 
@@ -99,8 +99,9 @@ def test_a_scoped_ledger_is_opened_listed_and_deleted_by_either_form_of_its_id()
     assert (listed, listed.scope_id) == (whole, SCOPE_ID)
     for arguments in ({"ledger_id": whole}, {"ledger_id": 7, "scope_id": SCOPE_ID}):
         assert cluster.result(client.ledger_metadata(**arguments)).closed
-        assert cluster.result(client.open_ledger(**arguments)).ledger_id == whole
-        assert cluster.result(client.open_ledger_no_recovery(**arguments)).ledger_id == whole
+        for reader in (client.open_ledger(**arguments), client.open_ledger_no_recovery(**arguments)):
+            handle = cluster.result(reader)
+            assert (handle.ledger_id, handle.scope_id) == (whole, SCOPE_ID)
     cluster.result(client.delete_ledger(7, scope_id=SCOPE_ID))
     assert cluster.result(client.list_ledgers(None)) == [7]
 
