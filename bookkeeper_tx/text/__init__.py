@@ -1,1 +1,1 @@
-"""Text as people write and read it: properties files, tables."""
+"""Text as people write and read it: properties files, tables, the scope of a ledger."""

@@ -44,7 +44,7 @@ class Wanted:
 @click.argument("names", nargs=-1, metavar="[LOG]…")
 @click.option("--ledgers", is_flag=True, help="Show the ledgers of each log and their bytes, not its records.")
 @click.option("--header", "header_only", is_flag=True, help="Show the header of each log only.")
-@click.option("--ledger-id", "ledger", metavar="N", help="Show the entries of this ledger only.")
+@which.only_ledger("Show the entries of this ledger only.")
 @click.option("--entry-id", type=click.IntRange(0), help="Show the entries with this id only.")
 @click.option("--from-offset", "first", type=click.IntRange(0), default=0, help="Show what lies there, or after.")
 @click.option("--to-offset", "end", type=click.IntRange(0), help="Show what begins before that.")
@@ -55,7 +55,7 @@ def entrylog(
     names: tuple[str, ...],
     ledgers: bool,
     header_only: bool,
-    ledger: str | None,
+    ledger_id: int | None,
     entry_id: int | None,
     first: int,
     end: int | None,
@@ -72,7 +72,7 @@ def entrylog(
     bktx bookie entrylog --data /var/lib/bk/1 --ledgers
     """
     disk, problems = Disk(), 0
-    wanted = Wanted(None if ledger is None else which.number_or_name(ledger), entry_id, first, end)
+    wanted = Wanted(ledger_id, entry_id, first, end)
     with places.held(disk):
         for path in _paths(disk, places, names):
             try:

@@ -23,12 +23,12 @@ from protocol_specs.disk.journal import FILE_SUFFIX
 @click.command(short_help="The records of journal files.")
 @where.places
 @click.argument("names", nargs=-1, metavar="[JOURNAL]…")
-@click.option("--ledger-id", "ledger", metavar="N", help="Show the records of this ledger only.")
+@which.only_ledger("Show the records of this ledger only.")
 @click.option("--behind-mark", is_flag=True, help="Show what a start would replay: the records behind the mark.")
 @data_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a record.")
 def journal(
-    places: Places, names: tuple[str, ...], ledger: str | None, behind_mark: bool, with_data: bool, as_json: bool
+    places: Places, names: tuple[str, ...], ledger_id: int | None, behind_mark: bool, with_data: bool, as_json: bool
 ) -> None:
     """Show the records of journal files: entries, ledger keys, fences, explicit last adds confirmed.
 
@@ -39,15 +39,14 @@ def journal(
     bktx bookie journal --data /var/lib/bk/1
     bktx bookie journal --data /var/lib/bk/1 19a2b3c4d5e --ledger-id 7 --msg
     """
-    disk, wanted = Disk(), None if ledger is None else which.number_or_name(ledger)
-    problems = 0
+    disk, problems = Disk(), 0
     with places.held(disk):
         paths = [path for name in names for path in _find(disk, places, name)] or _all(disk, places)
         found = marks(disk, places) if behind_mark else []
         problems += show_problems(found)
         starts = dict(behind_marks(disk, found)) if behind_mark else dict.fromkeys(paths, 0)
         for path in (each for each in paths if each in starts):
-            problems += _show(disk, path, starts[path], wanted, RecordLines(path, as_json, with_data), as_json)
+            problems += _show(disk, path, starts[path], ledger_id, RecordLines(path, as_json, with_data), as_json)
     if problems:
         raise click.exceptions.Exit(1)
 

@@ -10,6 +10,7 @@ from bookkeeper_tx.cli.ledger import ledger_entries, ledger_read, ledger_table, 
 from bookkeeper_tx.cli.ledger import ledger_id as which
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.model import ledger_name
+from bookkeeper_tx.text.ledger_scope import ledger_scope
 
 
 @click.group()
@@ -33,7 +34,7 @@ for command in (ledger_write.create, ledger_write.write, ledger_read.read, ledge
 
 @ledger.command("list")
 @options.metadata
-@which.scope
+@ledger_scope
 @click.option("--all-scopes", is_flag=True, help="List the ledgers of all scopes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a ledger.")
 def list_ledgers(metadata_uri: str, scope_id: int, all_scopes: bool, as_json: bool) -> None:

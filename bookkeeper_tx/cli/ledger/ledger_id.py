@@ -8,17 +8,8 @@ import click
 
 from bookkeeper_tx.errors import InvalidArgument
 from bookkeeper_tx.model import LedgerId, check_ledger_id
+from bookkeeper_tx.text.ledger_scope import ledger_scope
 from protocol_specs import ledger_id as ids
-
-scope = click.option(
-    "--ledger-scope-id",
-    "scope_id",
-    type=int,
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Scope of the ledger (BP-34).",
-)
 
 
 def number_or_name(text: str) -> int:
@@ -45,7 +36,7 @@ def ledger(command: Callable[..., Any]) -> Any:
     """Add an argument and options for one ledger; the command gets ``ledger_id``, whatever scope it is in."""
 
     @click.argument("given", required=False, metavar="LEDGER_ID")
-    @scope
+    @ledger_scope
     @_qualified_name()
     @functools.wraps(command)
     def with_ledger(*args: Any, given: str | None, scope_id: int, qualified_name: str | None, **others: Any) -> Any:
@@ -56,11 +47,32 @@ def ledger(command: Callable[..., Any]) -> Any:
     return with_ledger
 
 
+def only_ledger(help_text: str) -> Callable[[Callable[..., Any]], Any]:
+    """Add options for a ledger that a command may be limited to; the command gets ``ledger_id``, None for all."""
+
+    def decorate(command: Callable[..., Any]) -> Any:
+        @click.option("--ledger-id", "given", metavar="N", help=help_text)
+        @ledger_scope
+        @_qualified_name()
+        @functools.wraps(command)
+        def with_ledger(*args: Any, given: str | None, scope_id: int, qualified_name: str | None, **others: Any) -> Any:
+            if given is not None and qualified_name is not None:
+                raise click.UsageError("give --ledger-id or --ledger-qualified-name, not both")
+            named = given is not None or qualified_name is not None
+            if scope_id and not named:
+                raise click.UsageError("--ledger-scope-id is the scope of a ledger: give --ledger-id, too")
+            return command(*args, ledger_id=_whole(given, scope_id, qualified_name) if named else None, **others)
+
+        return with_ledger
+
+    return decorate
+
+
 def ledgers(command: Callable[..., Any]) -> Any:
     """Add an argument and options for some ledgers; the command gets ``ledger_ids``."""
 
     @click.argument("given", nargs=-1, metavar="[LEDGER_ID]…")
-    @scope
+    @ledger_scope
     @_qualified_name(multiple=True)
     @functools.wraps(command)
     def with_ledgers(
@@ -83,7 +95,7 @@ def new_ledger(command: Callable[..., Any]) -> Any:
         metavar="N",
         help="Id to take; default: the next one, in other scopes than 0 a random one.",
     )
-    @scope
+    @ledger_scope
     @_qualified_name()
     @click.option("--random-id", is_flag=True, help="Take 128 random bits (a UUID); no generator is asked.")
     @functools.wraps(command)

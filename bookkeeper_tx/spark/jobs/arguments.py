@@ -10,6 +10,7 @@ from attrs import field, fields, frozen
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.spark.options.option import NOWHERE, Use, option_name, option_of
 from bookkeeper_tx.spark.options.options import Options
+from bookkeeper_tx.text.ledger_scope import ledger_scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -153,6 +154,7 @@ def cluster_arguments(command: Command) -> Command:
 
     @metadata_argument("Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.")
     @click.option("--ledgers", metavar="IDS", help='Which ledgers: "7", "1,5-9", "100-"; default: all.')
+    @ledger_scope
     @click.option("--manifest", metavar="SINK", help="The ledgers that this sink has published.")
     @click.option("--password-file", metavar="FILE", help="File whose first line is the ledgers' password.")
     @click.option(
@@ -169,12 +171,16 @@ def cluster_arguments(command: Command) -> Command:
         *,
         metadata_uri: str,
         ledgers: str | None,
+        scope_id: int,
         manifest: str | None,
         password_file: str | None,
         options: dict[str, str],
         **more: Any,
     ) -> Any:
-        named = {"ledgers": ledgers, "manifest": manifest, "passwordFile": password_file}
+        if scope_id and manifest is not None:
+            raise click.UsageError("a manifest names ledgers with their scopes: leave --ledger-scope-id out")
+        scope = str(scope_id) if scope_id else None
+        named = {"ledgers": ledgers, "scope": scope, "manifest": manifest, "passwordFile": password_file}
         given = {key: value for key, value in named.items() if value is not None}
         return command(cluster=Cluster(metadata_uri, {**options, **given}), **more)
 

@@ -52,6 +52,11 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
         raise InvalidConfig("option perEntry: single entries are looked at where copies differ, leave it out")
     if any(name.lower() == "ids" for name in settings.cluster.options):
         raise InvalidConfig("option ids: --orphans-in names the ledgers that bookies are asked for, leave it out")
+    if settings.orphans_in is not None and _scope(settings.cluster) not in ("0", "all"):
+        raise InvalidConfig(
+            "--orphans-in asks for ledgers of scope 0: a bookie that knows no scopes would answer for these, whatever "
+            "the scope; leave it out, or the scope"
+        )
     with progress.step("reading all replicas"):
         parts = settings.cluster.load(spark, Use.REPLICAS).cache()
         read = _count(parts)
@@ -167,6 +172,10 @@ def _ids(_context: click.Context, _parameter: click.Parameter, text: str | None)
         except ValueError as error:
             raise click.BadParameter(f"{error}; write {LEDGERS.form}") from None
     return text
+
+
+def _scope(cluster: Cluster) -> str:
+    return next((value for name, value in cluster.options.items() if name.lower() == "scope"), "0").strip().lower()
 
 
 @click.command(short_help="Every replica of every entry compared; exit code 1 if there is damage.")

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from bookkeeper_tx.cli.connect import config_for
 from bookkeeper_tx.cli.ledger import ledger_id as which
+from bookkeeper_tx.cli.main import bktx
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.model import LedgerId
 
@@ -60,6 +61,58 @@ def test_one_ledger(arguments, expected):
 )
 def test_what_names_no_ledger(arguments, reason):
     assert reason in run(which.ledger, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], None),
+        (["--ledger-id", "7"], 7),
+        (["--ledger-id", "-7", "--ledger-scope-id", "3"], LedgerId(-7, 3)),
+        (["--ledger-id", NAME], LedgerId.of_name(NAME)),
+        (["--ledger-qualified-name", "10000000000000007"], LedgerId(7, 1)),
+    ],
+)
+def test_a_command_that_may_be_limited_to_a_ledger(arguments, expected):
+    assert run(which.only_ledger("Only this one."), *arguments) == {"ledger_id": expected}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--ledger-scope-id", "3"], "give --ledger-id, too"),
+        (["--ledger-id", "7", "--ledger-qualified-name", NAME], "not both"),
+        (["--ledger-scope-id", "3", "--ledger-qualified-name", NAME], "leave --ledger-scope-id out"),
+        (["--ledger-id", "seven"], "neither a number"),
+    ],
+)
+def test_what_limits_to_no_ledger(arguments, reason):
+    assert reason in run(which.only_ledger("Only this one."), *arguments)
+
+
+def commands(command, path=""):
+    """Give each command of a program with its path."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), f"{path} {name}".strip())
+    else:
+        yield path, command
+
+
+NAMES_A_LEDGER = {"LEDGER_ID", "[LEDGER_ID]…", "IDS"}
+"""The metavars of parameters that name ledgers; ``--ledger-id`` does, too."""
+
+
+def test_every_command_that_names_a_ledger_takes_its_scope():
+    pytest.importorskip("pyspark")
+    found = {
+        path: any("--ledger-scope-id" in each.opts for each in command.params)
+        for path, command in commands(bktx)
+        if any(each.metavar in NAMES_A_LEDGER or "--ledger-id" in each.opts for each in command.params)
+    }
+    assert {path for path, takes in found.items() if not takes} == set()
+    assert {"ledger read", "bookie index", "bookie journal", "bookie entrylog", "spark export"} <= set(found)
 
 
 def test_several_ledgers():

@@ -49,6 +49,18 @@ def test_a_cluster_and_what_is_read_of_it() -> None:
     assert parsed("-O", "ledgerMetadata.App=x")["cluster"].selects
 
 
+def test_the_scope_of_the_ledgers() -> None:
+    found = parsed("--ledgers", "1,5-", "--ledger-scope-id", "-12")["cluster"]
+    assert found == Cluster("zk://a", {"ledgers": "1,5-", "scope": "-12"})
+    assert parsed("--ledger-scope-id", "0", "-O", "scope=all")["cluster"].options == {"scope": "all"}
+
+
+def test_a_manifest_has_the_scopes_of_its_ledgers() -> None:
+    command = importlib.import_module("bookkeeper_tx.spark.jobs.cluster_stats").command
+    result = CliRunner().invoke(command, ["--metadata", "zk://a", "--manifest", "s", "--ledger-scope-id", "3"])
+    assert (result.exit_code, "leave --ledger-scope-id out" in result.output) == (ExitCode.USAGE, True)
+
+
 def test_an_output() -> None:
     assert parsed()["output"] is None
     arguments = ["--output", "/x", "--format", "json", "--overwrite", "--output-option", "a=b=c", "--partition-by", "d"]

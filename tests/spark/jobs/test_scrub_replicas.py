@@ -19,6 +19,11 @@ def test_ranges_are_shared_out_and_a_ledger_stays_whole() -> None:
     assert list(in_goes(EntryRanges({}), 3)) == []
 
 
+def test_bookies_are_asked_for_orphans_of_scope_0_alone() -> None:
+    with pytest.raises(InvalidConfig, match="--orphans-in asks for ledgers of scope 0"):
+        run(None, ScrubSettings(Cluster("zk://a", {"Scope": "12"}), orphans_in="0-"), Progress())
+
+
 @pytest.mark.parametrize("name", ["perEntry", "ids", "IDS"])
 def test_an_option_that_scrub_sets_itself_is_refused(name: str) -> None:
     with pytest.raises(InvalidConfig, match=f"option {name}: .* leave it out".replace("IDS", "ids")):
