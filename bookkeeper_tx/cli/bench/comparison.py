@@ -10,6 +10,7 @@ from bookkeeper_tx.cli.bench.load_clients import LoadClients
 from bookkeeper_tx.cli.bench.measurement import Measured, median
 from bookkeeper_tx.cli.bench.payloads import EQUAL, payload_lengths, total_size
 from bookkeeper_tx.cli.bench.series import BenchFailed
+from bookkeeper_tx.cli.bench.workloads import ONE_BY_ONE_SHARE, PUBLISHED_BATCHES
 
 ENSEMBLE: Final = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
 
@@ -18,11 +19,6 @@ WARM_UP_ENTRIES: Final = 200_000
 
 LEDGERS: Final = (1, 10, 1000)
 """Ledgers written and read in turns, a table's row each."""
-
-BATCHES: Final = (100, 500)
-"""Entries of a batch request in the table that BP-62 has."""
-ONE_BY_ONE_SHARE = 10
-"""Of the entries, as many are read one by one: each waits for a round trip."""
 
 INTERLEAVED: Final = "interleaved"
 BP_62: Final = "BP-62"
@@ -81,7 +77,7 @@ class Comparison:
     def _published(self) -> Iterator[Step]:
         """Yield the rows of the table that BP-62 has: one request in flight.  Java batches over V2 only."""
         if self.protocol == "v2":
-            for batch in BATCHES:
+            for batch in PUBLISHED_BATCHES:
                 options = {"batch": batch, "window": 1}
                 yield Step(BP_62, f"batches of {batch}", "batch_reads", self.entries, options)
         share = max(1, self.entries // ONE_BY_ONE_SHARE)

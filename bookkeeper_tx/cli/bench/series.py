@@ -18,7 +18,12 @@ from bookkeeper_tx.cli.bench.load_process import TWISTED
 from bookkeeper_tx.cli.bench.measurement import Measured, best, median
 from bookkeeper_tx.cli.bench.payloads import VARIABLE, payload_lengths, total_size
 from bookkeeper_tx.cli.bench.process_cpu import usage
-from bookkeeper_tx.cli.bench.workloads import BATCH_ENTRIES, BATCHES_IN_FLIGHT
+from bookkeeper_tx.cli.bench.workloads import (
+    BATCH_ENTRIES,
+    BATCHES_IN_FLIGHT,
+    ONE_BY_ONE_SHARE,
+    PUBLISHED_BATCHES,
+)
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import DigestType
@@ -31,7 +36,11 @@ BULK_ADDS: Final = "bulk_adds"
 READS_BESIDE_ADDS: Final = "reads_beside_adds"
 ADDS_ONE_AT_A_TIME: Final = "adds_one_at_a_time"
 
-READS: Final = (RANGE_OF_SINGLE_READS, SINGLE_READS, BATCH_READS)
+READS_ONE_AT_A_TIME: Final = "reads_one_at_a_time"
+
+BATCHES: Final = {f"batches_of_{batch}": batch for batch in PUBLISHED_BATCHES}
+"""Workload → entries of a batch: with :data:`READS_ONE_AT_A_TIME` the table that BP-62 has, a request in flight."""
+READS: Final = (RANGE_OF_SINGLE_READS, SINGLE_READS, BATCH_READS, *BATCHES, READS_ONE_AT_A_TIME)
 WORKLOADS: Final = (ADDS, *READS, BULK_ADDS, READS_BESIDE_ADDS, ADDS_ONE_AT_A_TIME)
 
 ONE_AT_A_TIME_ENTRIES = 2000
@@ -106,7 +115,7 @@ class Series:
         return [
             name
             for name in names
-            if name in self.workloads and (name != BATCH_READS or self.ensemble == self.write_quorum)
+            if name in self.workloads and (name not in (BATCH_READS, *BATCHES) or self.ensemble == self.write_quorum)
         ]
 
 
@@ -173,7 +182,7 @@ class SeriesRun:
             if chosen(*READS, READS_BESIDE_ADDS):
                 self.clients.ask("open")
             for name in chosen(*READS):
-                self._measure(name, series.entries_of_each, self._options(name))
+                self._read(name, series.entries_of_each)
         if chosen(BULK_ADDS, READS_BESIDE_ADDS, ADDS_ONE_AT_A_TIME):
             self._create(series)
             for name in chosen(BULK_ADDS, READS_BESIDE_ADDS):
@@ -181,6 +190,14 @@ class SeriesRun:
             if chosen(ADDS_ONE_AT_A_TIME):
                 self._add_one_at_a_time(series.entries_of_each)
         self.clients.ask("close")
+
+    def _read(self, name: str, entries: int) -> None:
+        if name in BATCHES:
+            self._measure(name, entries, {"batch": BATCHES[name], "window": 1}, verb=BATCH_READS)
+        elif name == READS_ONE_AT_A_TIME:
+            self._measure(name, max(1, entries // ONE_BY_ONE_SHARE), {"window": 1}, verb=SINGLE_READS)
+        else:
+            self._measure(name, entries, self._options(name))
 
     def _options(self, name: str) -> dict[str, int]:
         if name == BATCH_READS:

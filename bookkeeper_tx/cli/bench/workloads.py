@@ -24,6 +24,11 @@ BATCH_ENTRIES = 100
 BATCHES_IN_FLIGHT = 8
 """Enough to keep client and bookie both busy."""
 
+PUBLISHED_BATCHES = (100, 500)
+"""Entries of a batch request in the table that BP-62 has; there is one request in flight."""
+ONE_BY_ONE_SHARE = 10
+"""Of the entries, as many are read one by one: each waits for a round trip."""
+
 
 async def adds(
     writers: Sequence[LedgerWriter], payloads: Sequence[bytes], entries: int, window: int, loop: Loop = ON_TWISTED

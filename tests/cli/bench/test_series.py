@@ -69,7 +69,12 @@ def test_every_workload_is_done_and_reported(run, clients):
     verbs = [verb for verb, _ in clients.asked]
     assert verbs == [
         "ready",
-        *2 * ["create", "adds", "open", *WORKLOADS[1:4], "create", *WORKLOADS[4:6], "adds", "close"],
+        *2
+        * [
+            *["create", "adds", "open", "range_of_single_reads", "single_reads", "batch_reads"],
+            *["batch_reads", "batch_reads", "single_reads"],
+            *["create", "bulk_adds", "reads_beside_adds", "adds", "close"],
+        ],
     ]
 
 
@@ -79,6 +84,18 @@ def test_clients_share_the_entries_and_each_has_the_ledgers(run, clients):
     assert ("adds", {"entries": 2500, "window": 1000}) in clients.asked
     assert ("adds", {"entries": 250, "window": 1}) in clients.asked
     assert ("batch_reads", {"entries": 2500, "batch": 100, "window": 8}) in clients.asked
+
+
+def test_the_table_that_batch_reads_were_proposed_with(run, clients):
+    published = ("batches_of_100", "batches_of_500", "reads_one_at_a_time")
+    report = run(evolve(SERIES, clients=2, workloads=published))
+    assert [each["workload"] for each in report["workloads"]] == ["adds", *published]
+    assert clients.asked[-4:-1] == [
+        ("batch_reads", {"entries": 2500, "batch": 100, "window": 1}),
+        ("batch_reads", {"entries": 2500, "batch": 500, "window": 1}),
+        ("single_reads", {"entries": 250, "window": 1}),
+    ]
+    assert evolve(SERIES, write_quorum=2).chosen(*published) == ["reads_one_at_a_time"]
 
 
 def test_few_ledgers_warm_up(run, clients):
