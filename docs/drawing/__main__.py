@@ -1,27 +1,30 @@
 """Writes the pictures and the tables of rooms, files and figures, or with ``--check`` says which are stale.
 
-A page marks a table of rooms, the tables of all files, or tables of measured figures with two comments::
+A page marks a table of rooms, the tables of all files, tables of measured figures or of statements with two comments::
 
     <!-- rooms bookkeeper_tx -->
     <!-- end of rooms -->
 
-``files`` takes a package, too; ``faces``, ``loads`` and ``ratios`` take names of files of figures.
+``files`` takes a package, too; ``faces``, ``loads`` and ``ratios`` take names of files of figures; ``statements`` and
+``counts`` take documents of which ``tests/docs/statements.toml`` has the statements.
 """
 
 import re
 import sys
 from pathlib import Path
 
-from docs.drawing import figures, house, parts
+from docs.drawing import figures, house, parts, statements
 from protocol_specs.rendering import command
 
-PAGES = ("docs/architecture.md", "docs/files.md", "docs/guides/performance.md")
+PAGES = ("docs/architecture.md", "docs/files.md", "docs/guides/performance.md", "docs/protocol/statements.md")
 TABLES = {
     "rooms": house.table,
     "files": house.files,
     "faces": figures.faces,
     "loads": figures.loads,
     "ratios": figures.ratios,
+    "statements": statements.statements,
+    "counts": statements.counts,
 }
 PART = re.compile(
     rf"(^<!-- (?P<what>{'|'.join(TABLES)}) (?P<names>[\w -]+?) -->\n)(.*?)(^<!-- end of (?P=what) -->$)", re.M | re.S
