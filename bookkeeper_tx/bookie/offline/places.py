@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.offline.journal_count import require_all_journals
 from bookkeeper_tx.bookie.offline.ledger_count import require_all_ledgers
+from bookkeeper_tx.bookie.offline.one_bookie import require_one_bookie
 from bookkeeper_tx.bookie.offline.writing_process import writing_process
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
@@ -50,7 +51,7 @@ class Places:
         """Keep a bookie from running there during the block.
 
         Raises DirectoryInUse, also if a Java bookie is there, and InvalidArgument for a directory that is not a
-        bookie's, or if one of its directories is not named.
+        bookie's, or is another's, or if one of its directories is not named.
         """
         for directory in self.every:
             if not disk.exists(os.path.join(directory, CURRENT)):
@@ -58,6 +59,7 @@ class Places:
                     f"{directory} is not the directory of a bookie: there is no {CURRENT!r} in it.  Name it as the "
                     "bookie's configuration does"
                 )
+        require_one_bookie(disk, _currents(self.every))
         require_all_journals(disk, self.journal or self.ledger, self.ledger_currents)
         require_all_ledgers(disk, self.ledger_currents, self.index_currents, bool(self.index))
         with unused(disk, self.every, writing):
