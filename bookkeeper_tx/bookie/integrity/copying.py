@@ -7,6 +7,7 @@ flushed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
+from itertools import islice
 from typing import Any, Final
 
 from twisted.internet.defer import DeferredList
@@ -17,15 +18,16 @@ from bookkeeper_tx.bookie.integrity.durable import room
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.deferred_handles import LedgerReader
+from bookkeeper_tx.config import MIB
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import Entry
 
-SINGLES: Final = 8
-"""Entries of a striped ledger that are read together; each may be as large as a frame."""
+SINGLES_BYTES: Final = 4 * MIB
+"""Bytes of entries of a striped ledger that are read together, by what is known of their sizes."""
 
 SEALED_AT_ONCE: Final = 500
-"""Entries that are sealed and stored in one turn of the reactor: a few milliseconds."""
+"""Entries that are sealed and stored in one turn of the reactor: a few milliseconds; no more are read singly."""
 
 UNREADABLE_MAX: Final = 3
 """Entries that no bookie gives, after which the rest of the ledger is left for the next time."""
@@ -51,8 +53,9 @@ class Copying:
     async def copy(self, missing: Iterable[range]) -> None:
         """Copy entries as far as they can be had.  Raises LedgerGone, OSError."""
         if self.reader.quorum.striped:
-            for ids in _chunks(each for stretch in missing for each in stretch):
-                await self._copy_singles(ids)
+            ids = (each for stretch in missing for each in stretch)
+            while self._goes_on and (chunk := list(islice(ids, self._singles))):
+                await self._copy_singles(chunk)
         else:
             for stretch in missing:
                 await self._copy_stretch(stretch)
@@ -65,29 +68,37 @@ class Copying:
                 async with aclosing(self.reader.entries(at, ids.stop - 1)) as pieces:
                     async for piece in pieces:
                         for first in range(0, len(piece), SEALED_AT_ONCE):
-                            await self._store(at, piece[first : first + SEALED_AT_ONCE])
-                            at += min(len(piece) - first, SEALED_AT_ONCE)
+                            at += (await self._store(at, piece[first : first + SEALED_AT_ONCE])).count
+                            await self._yield()
             except BookKeeperError as error:
                 self.errors.append(error)
                 at += 1
 
     async def _copy_singles(self, ids: Sequence[int]) -> None:
-        if not self._goes_on:
-            return
+        """Copy entries that lie apart, all together, in one turn of the reactor if there is room for them."""
         asked: Any = DeferredList([self.reader.read_entry(each) for each in ids], consumeErrors=True)
-        for entry_id, (is_read, found) in zip(ids, await asked, strict=True):
+        entries: list[Entry] = []
+        for is_read, found in await asked:
             if is_read:
-                await self._store(entry_id, [found])
+                entries.append(found)
             elif isinstance(found.value, BookKeeperError):
                 self.errors.append(found.value)
             else:
                 found.raiseException()
+        for run in _consecutive(entries):
+            self.reader.window.learn(await self._store(run[0].entry_id, run))
+        await self._yield()
+
+    @property
+    def _singles(self) -> int:
+        """How many entries to read together."""
+        return min(self.reader.single_reads_for(SINGLES_BYTES), SEALED_AT_ONCE)
 
     @property
     def _goes_on(self) -> bool:
         return len(self.errors) < UNREADABLE_MAX
 
-    async def _store(self, first_entry_id: int, entries: Iterable[Entry]) -> None:
+    async def _store(self, first_entry_id: int, entries: Iterable[Entry]) -> EntryRun:
         ledger_id, seal = self.reader.ledger_id, self.reader.digest.seal
         sealed = [
             seal(ledger_id, each.entry_id, each.last_add_confirmed, each.length, each.payload) for each in entries
@@ -103,7 +114,11 @@ class Copying:
         self.count += run.count
         if self._pace is not None:
             await self._pace.spend(run.size)
-        await deferLater(self._clock, 0)  # clients come first
+        return run
+
+    async def _yield(self) -> None:
+        """Let clients come first."""
+        await deferLater(self._clock, 0)
 
     def _add(self, run: EntryRun) -> None:
         ledger = self._storage.ledger(run.ledger_id)
@@ -112,12 +127,13 @@ class Copying:
         self._storage.add(ledger, run)
 
 
-def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
-    chunk: list[int] = []
-    for each in ids:
-        chunk.append(each)
-        if len(chunk) == SINGLES:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def _consecutive(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Group ascending entries into those that follow one another."""
+    run: list[Entry] = []
+    for each in entries:
+        if run and each.entry_id != run[-1].entry_id + 1:
+            yield run
+            run = []
+        run.append(each)
+    if run:
+        yield run

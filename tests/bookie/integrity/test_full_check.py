@@ -4,6 +4,7 @@ import pytest
 from attrs import evolve
 from twisted.logger import LogEvent
 
+from bookkeeper_tx.bookie.integrity.durable import LOOK_S
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, UnknownLedgerState
 from bookkeeper_tx.model import Fragment, LedgerState, Versioned
 from tests.bookie.crashing_disk import CrashingDisk, new_disk
@@ -191,6 +192,21 @@ def test_entries_that_are_here_are_not_copied_again(disk: CrashingDisk) -> None:
     assert bookie.wait(bookie.check.run())
     assert not [each for each in cluster.bookies["b2"].requests if "read" in each]
     assert in_order(bookie, before)
+
+
+@pytest.mark.parametrize(("size", "turns"), [(20, range(5)), (100_000, range(5, 10))])
+def test_entries_of_a_striped_ledger_are_copied_many_in_a_turn_by_their_bytes(
+    disk: CrashingDisk, size: int, turns: range
+) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledger_id = written(cluster, 3, 2, 2, count=200, size=size)
+    before = dict(stored(cluster, ledger_id))
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    start_s = cluster.clock.seconds()
+    assert bookie.wait(bookie.check.run())
+    assert round((cluster.clock.seconds() - start_s) / LOOK_S) in turns
+    assert [bookie.answers(ledger_id, 200)[each] for each in before] == list(before.values())
 
 
 def test_a_pass_logs_no_line_for_each_ledger(disk: CrashingDisk, logged: list[LogEvent]) -> None:
