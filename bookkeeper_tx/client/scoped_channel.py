@@ -18,6 +18,7 @@ from bookkeeper_tx.errors import (
     NoSuchEntry,
     NoSuchLedger,
     StorageFailed,
+    UnknownLedgerState,
 )
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, ledger_name
@@ -27,7 +28,7 @@ from bookkeeper_tx.protocol.client.slow_requests import tell_slow
 from bookkeeper_tx.transport.in_flight import InFlight
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 
-ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed)
+ANSWERS = (NoSuchEntry, NoSuchLedger, StorageFailed, UnknownLedgerState)
 """Errors of a bookie that has looked for the ledger; its answer repeated the scope."""
 
 

@@ -15,6 +15,7 @@ from bookkeeper_tx.errors import (
     NotEnoughBookies,
     ReadOnlyBookie,
     RequestTimedOut,
+    UnknownLedgerState,
 )
 from bookkeeper_tx.model import LedgerId, LedgerState
 from bookkeeper_tx.protocol.client.requests.batch_read import ReadBatch
@@ -80,6 +81,19 @@ def test_a_bookie_that_publishes_nothing_is_asked_once() -> None:
     probes = [each for each in requests(cluster) if each.startswith("lac ")]
     assert len(probes) == 3
     assert all(each.endswith(" own") for each in probes), "on a connection of its own"
+
+
+def test_a_bookie_that_may_have_lost_the_ledger_has_told_that_it_knows_scopes() -> None:
+    cluster = scoped(None, bookies=1)
+    writer = writer_of(cluster, (1, 1, 1))
+    cluster.result(writer.append(b"payload"))
+    cluster.bookies["b1"].fails = UnknownLedgerState()
+    cluster.bookies["b1"].interruptions = 1
+    cluster.bookies["b1"].requests.clear()
+    promise = cluster.client(V3).open_ledger_no_recovery(LEDGER)
+    with pytest.raises(UnknownLedgerState):
+        cluster.result(promise)
+    assert len([each for each in requests(cluster) if each.startswith("lac ") and not each.endswith(" own")]) == 1
 
 
 def test_what_was_found_out_expires() -> None:
