@@ -53,7 +53,7 @@ class Identity:
             raise RefusedToStart(f"{lost.reason}: stop the bookie, and start it again")
 
     async def _compare(self, run: Run = maybeDeferred) -> Stamps | None:
-        """Write the cookies that are missing at a first start; return those that were lost.
+        """Write the cookies that are missing at a first start, or in new directories; return those that were lost.
 
         ``run``: on this thread while nobody is served.
         """
@@ -62,13 +62,13 @@ class Identity:
         kinds = config.journal_directories, config.ledger_directories, config.index_directories
         expected = Cookie.of_directories(self._bookie_id, *kinds, self.instance_id)
         stored = await self._store.read_cookie(self._bookie_id)
-        if config.data_integrity_checking and stored is not None:
+        try:
+            plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
+        except RefusedToStart:
+            if not config.data_integrity_checking or stored is None:
+                raise
             files = await run(directories.read_cookies)
-            lost = lost_cookies(expected, *stored, files, config.data_integrity_stamp_missing_cookies)
-            if lost is None:
-                directories.write_cookies(CookiePlan(stored[0]))
-            return lost
-        plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
+            return lost_cookies(expected, *stored, files, config.data_integrity_stamp_missing_cookies)
         await run(directories.write_cookies, plan)
         if plan.to_store:
             await self._store.write_cookie(self._bookie_id, plan.data, None if stored is None else stored[1])

@@ -27,7 +27,7 @@ class Bookie:
         config = BookieConfig(
             metadata_uri="", journal_directory=str(self.journal), ledger_directory=str(self.ledger), **settings
         )
-        self.directories = Directories(Disk(), str(self.journal), str(self.ledger))
+        self.directories = Directories.of(Disk(), config)
         self.directories.open()
         self.store, _ = world.unstarted()
         self.identity = Identity(config, self.store, self.directories, BOOKIE_ID)
@@ -99,6 +99,26 @@ def test_cookies_that_are_lost_are_written_when_they_may_be_the_one_in_the_store
     again = checking()
     again.establish()
     assert again.identity.lost is None
+
+
+def test_a_new_directory_is_no_loss_if_storage_may_expand(tmp_path: Path, checking: Any) -> None:
+    checking().establish()
+    new = tmp_path / "new"
+    expanding = {"more_ledger_directories": [str(new)], "data_integrity_stamp_missing_cookies": False}
+    with pytest.raises(RefusedToStart, match="no cookie"):
+        checking(**expanding).establish()
+    for _ in range(2):
+        expanded = checking(storage_expansion_allowed=True, **expanding)
+        expanded.establish()
+        assert expanded.identity.lost is None
+        assert None not in expanded.cookies()
+        assert len(set(expanded.cookies())) == 1
+    expanded.lose(new)
+    with pytest.raises(RefusedToStart, match="no cookie"):
+        checking(storage_expansion_allowed=True, **expanding).establish()
+    wiped = checking(storage_expansion_allowed=True, more_ledger_directories=[str(new)])
+    wiped.establish()
+    assert wiped.identity.lost is not None
 
 
 def test_a_bookie_that_may_not_write_them_says_so(checking: Any) -> None:
