@@ -20,6 +20,7 @@ from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
 from bookkeeper_tx.bookie.identity import Identity
+from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.config import BookieConfig
@@ -209,6 +210,7 @@ class BookieService(Service):
     ) -> "Integrity | None":
         """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
         if not self._config.data_integrity_checking:
+            self._note_run(bookie, directories)
             await bookie.start()
             return None
         # Only here, because it has a client.
@@ -222,6 +224,19 @@ class BookieService(Service):
         await integrity.before_serving()
         await identity.stamp()
         return integrity
+
+    def _note_run(self, bookie: Bookie, directories: Directories) -> None:
+        """Note that a bookie runs which does not check its data: a later start may, and what a kill has lost is lost.
+
+        So the note of an earlier kill stays.
+        """
+        note = RunNote(self._disk, directories.ledgers[0], self._config.journal_data_written)
+        if not directories.read_only and not note.tells_of_loss():
+            bookie.on_clean_stop = note.remove
+            try:
+                note.write()
+            except OSError as error:
+                log.error("if the bookie is killed nobody will know that entries are lost: {error}", error=error)
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
         worker = self._workers[name] = self._make_threads(self._reactor, name, threads)

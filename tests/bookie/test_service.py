@@ -165,3 +165,17 @@ def test_lost_cookies_are_written_only_when_all_ledgers_are_marked(tmp_path: Pat
         assert cookie.exists() == (not away)
         assert away == ("away" in bookie.said[0])
         bookie.stop()
+
+
+def test_a_kill_that_has_lost_entries_is_known_when_data_are_checked_from_then_on(tmp_path: Path) -> None:
+    world, note = World(), tmp_path / "data/current/DIRTY"
+    killed = Serving(tmp_path, world.open()[0], journal_data_written=False)
+    left = note.read_bytes()
+    killed.stop()
+    assert not note.exists()
+    note.write_bytes(left)
+    Serving(tmp_path, world.unstarted()[0], journal_data_written=False).stop()
+    assert note.exists(), "nobody has looked what is lost"
+    Serving(tmp_path, world.unstarted()[0], data_integrity_checking=True).stop()
+    assert note.with_name("ledgersMarked").exists()
+    assert not note.exists()

@@ -77,7 +77,8 @@ class Integrity:
         self._disk = disk
         current = os.path.join(config.ledger_directory, CURRENT)
         self._marked_path = os.path.join(current, MARKED_NAME)
-        self._note = None if config.journal_data_written else RunNote(disk, current)
+        self._journaled = config.journal_data_written
+        self._note = RunNote(disk, current, self._journaled)
         self._read_only = False
         self._reason = ""
         """Why entries may be lost, until all ledgers are marked; empty if they are not."""
@@ -100,15 +101,14 @@ class Integrity:
         note = self._note
         if lost is not None:
             self._reason = lost.reason
-        elif note is not None and note.is_left():
-            self._reason = "the bookie was killed, and journalWriteData is false"
+        elif note.tells_of_loss():
+            self._reason = "the bookie was killed, and journalWriteData was false"
         self._read_only = directories.read_only
         if self._read_only:
             if self._reason:
                 raise RefusedToStart(NOT_WRITABLE)
             return
-        if note is not None:
-            note.write()
+        note.write()
         if lost is not None:
             self._storage.lost_logs.possible = True
             journals = [directories.journal, *directories.more_journals]
@@ -127,6 +127,8 @@ class Integrity:
             await self._writes.run(self._begin)
             await self._mark(only_unknown=False)
             self._reason = ""
+            if self._journaled:
+                await self._writes.run(self._note.remove)
         elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
             if self._read_only:
                 raise RefusedToStart(NOT_WRITABLE)
@@ -138,7 +140,7 @@ class Integrity:
 
         A stop before all ledgers are marked leaves the note of the kill for the next start.
         """
-        if self._note is not None and not self._reason:
+        if not self._reason:
             self._note.remove()
 
     def _begin(self) -> None:

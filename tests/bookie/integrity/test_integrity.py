@@ -232,6 +232,24 @@ def test_a_stop_before_all_ledgers_are_marked_does_not_forget_the_kill(disk: Cra
     assert (ledger.limbo, ledger.fenced) == (True, True)
 
 
+def test_a_kill_counts_once_all_is_in_the_journal_again_until_all_ledgers_are_marked(disk: CrashingDisk) -> None:
+    Checking(disk, journaled=False).mark_all(None)
+    disk.crash()
+    disk.restart()
+    stopped = Checking(disk)
+    stopped.cluster.state.away = True
+    with pytest.raises(MetadataUnavailable):
+        stopped.mark_all(None)
+    stopped.integrity.stopped_cleanly()
+    bookie = Checking(disk)
+    bookie.mark_all(None)
+    assert bookie.first is UnknownLedgerState
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(1)
+    bookie.mark_all(None)
+    assert bookie.first == bookie.before[0]
+
+
 def test_marks_of_an_earlier_loss_do_not_count_for_a_later_one(disk: CrashingDisk) -> None:
     bookie = Checking(disk)
     bookie.mark_all()
