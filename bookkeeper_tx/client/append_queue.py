@@ -1,7 +1,7 @@
 """The appends of one writer on their way to its bookies: numbered, sealed, sent as there is room, held back else."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds
@@ -22,6 +22,10 @@ RUN_SIZE_MAX = 256 * 1024
 
 LONE_COUNT = 15
 """Appends that are sent at once after one that was alone in its turn: to gather it costs more than to send it."""
+
+
+def _ids(entry_ids: range) -> Any:
+    return entry_ids
 
 
 class AppendQueue:
@@ -106,11 +110,16 @@ class AppendQueue:
             await self._adds.when_fewer(1)
 
     def append_many(
-        self, payloads: Iterable[bytes], count: int, one: bool = False, deferred: Any = None
+        self,
+        payloads: Iterable[bytes],
+        count: int,
+        one: bool = False,
+        deferred: Any = None,
+        answer: Callable[[range], Any] = _ids,
     ) -> Promise[Any]:
         """Send entries as there is room; fires with the range of their ids, or with the id of the only ``one``.
 
-        ``deferred`` is a promise to fire instead of a new one.
+        ``deferred`` is a promise to fire instead of a new one, ``answer`` makes of the range what it fires with.
         ``count`` is how many of the payloads that may be held back this call is counted for.
         """
         refused = self.refusal or self._adds.error
@@ -124,7 +133,7 @@ class AppendQueue:
             )
             return self._failed(too_many, deferred)
         self._send_gathered()
-        held = HeldAppends(self._promise() if deferred is None else deferred, payloads, count, one)
+        held = HeldAppends(self._promise() if deferred is None else deferred, payloads, count, one, answer)
         # Reading the first payload may have closed the writer.
         refused = self.refusal or self._adds.error
         error = held.error or (refused and refused.again())
@@ -132,7 +141,8 @@ class AppendQueue:
             return self._failed(error, deferred)
         if held.empty:
             first = self._next_entry_id + self._held_count
-            return self._driver.succeed(range(first, first))
+            held.deferred.callback(answer(range(first, first)))
+            return held.deferred
         self._held.append(held)
         self._held_count += count
         self._entry_id_end = fields.FIRST_ENTRY_ID

@@ -1,6 +1,6 @@
 """Appends that a writer has taken, and cannot send yet: payloads that are read as there is room for them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from bookkeeper_tx.driver import Promise
@@ -13,9 +13,16 @@ class HeldAppends:
     they are read.
     """
 
-    __slots__ = ("_next", "_payloads", "count", "deferred", "error", "first", "one")
+    __slots__ = ("_answer", "_next", "_payloads", "count", "deferred", "error", "first", "one")
 
-    def __init__(self, deferred: Promise[Any], payloads: Iterable[bytes], count: int, one: bool) -> None:
+    def __init__(
+        self,
+        deferred: Promise[Any],
+        payloads: Iterable[bytes],
+        count: int,
+        one: bool,
+        answer: Callable[[range], Any],
+    ) -> None:
         self.deferred = deferred
         self.one = one
         """Whether the caller waits for one id, not for a range of ids."""
@@ -25,6 +32,7 @@ class HeldAppends:
         """How many of the payloads that a writer holds back it counts for this call."""
         self.error: BaseException | None = None
         """What ``payloads`` raised."""
+        self._answer = answer
         self._payloads: Iterator[bytes] = iter(payloads)
         self._next = self._read()
 
@@ -44,9 +52,9 @@ class HeldAppends:
         self._next = payload
         return taken
 
-    def result(self, last: int) -> range:
+    def result(self, last: int) -> Any:
         """Return what the caller gets, unless it waits for one id, when ``last`` is the id of the last entry."""
-        return range(last if self.first is None else self.first, last + 1)
+        return self._answer(range(last if self.first is None else self.first, last + 1))
 
     def _read(self) -> bytes | None:
         try:

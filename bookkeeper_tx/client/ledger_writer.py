@@ -105,3 +105,11 @@ class LedgerWriter(WriteHandle):
         except InvalidArgument as error:
             return self._driver.fail(error)
         return self._queue.append_many(found, len(found))
+
+    def append_many_for(self, payloads: Sequence[bytes], promise: Any, answer: Callable[[range], Any]) -> None:
+        """Append as :meth:`append_many` what :attr:`checked` gave, with a promise of the caller's.
+
+        It fires with what ``answer`` makes of the range of their ids: for what is built on writers.
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
+        """
+        self._queue.append_many(payloads, len(payloads), deferred=promise, answer=answer)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import count, repeat
-from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, LogFenced, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log.dlsn import DLSN
@@ -21,12 +20,9 @@ class Acknowledgements:
         pairs = zip(repeat(self._sequence_no), count(entry_id), strict=False)
         return map(tuple.__new__, repeat(DLSN), pairs)
 
-    def many(self, promise: Any, error: Exception | None, entry_ids: Any) -> None:
-        """Bring the ids of many entries, or their error, as positions."""
-        if error is not None:
-            promise.errback(error)
-        else:
-            promise.callback([DLSN(self._sequence_no, entry_id) for entry_id in entry_ids])
+    def many(self, entry_ids: range) -> list[DLSN]:
+        """Return the positions of these entries."""
+        return [DLSN(self._sequence_no, entry_id) for entry_id in entry_ids]
 
 
 def told(error: BookKeeperError, log: str) -> BookKeeperError:

@@ -31,7 +31,9 @@ class LogWriter:
         """The name of the log."""
         self._driver = adder.client.driver
         self._promise = self._driver.promise
-        self._held_max = adder.client.config.outstanding_adds_max
+        self._held_max = 2 * adder.client.config.outstanding_adds_max
+        """The records that may wait for the next ledger: as many as that takes, on their way and held back."""
+        self._held_count = 0
         self._size_bytes_max = policy.size_bytes_max
         self._begin(writer, segment)
         self._held: deque[Held] | None = None
@@ -83,16 +85,20 @@ class LogWriter:
     def write_bulk(self, payloads: Iterable[bytes]) -> Promise[list[DLSN]]:
         """Write records in order, all into one ledger; gives their positions when all are stored.
 
-        :param payloads: as for :meth:`write`; they are all held in memory
+        :param payloads: as for :meth:`write`; they are all read before the first is sent, and held in memory
         :raises BookKeeperError: the errors of :meth:`write`; some of the first records may have been stored
         """
         promise: Promise[list[DLSN]] = self._promise()
-        if not isinstance(payloads, Sequence):
-            payloads = list(payloads)
+        try:
+            # A copy: the caller may change what was given, and a generator may run what changes the ledger.
+            checked = list(map(self._writer.checked, payloads))
+        except BaseException as error:  # also of a generator: that is the end of this call alone
+            promise.errback(error)
+            return promise
         if self._aside:
-            self._hold(self._append_bulk, payloads, promise)
+            self._hold(self._append_bulk, checked, promise, len(checked))
         else:
-            self._append_bulk(payloads, promise)
+            self._append_bulk(checked, promise)
         return promise
 
     @promised
@@ -153,7 +159,7 @@ class LogWriter:
         A write that fails there would leave a gap in front of one that is stored here: then this writer has failed.
         """
         before = self._writer
-        self._held, self._aside = deque(), True
+        self._held, self._held_count, self._aside = deque(), 0, True
         try:
             await before.drained()
         except BookKeeperError as failed:
@@ -184,8 +190,7 @@ class LogWriter:
         self._writer.append_for(payload, promise)
 
     def _append_bulk(self, payloads: Sequence[bytes], promise: Any) -> None:
-        done = partial(self._acknowledgements.many, promise)
-        self._driver.when_done(self._writer.append_many(payloads), done)
+        self._writer.append_many_for(payloads, promise, self._acknowledgements.many)
         self._look_at_size()
 
     def _look_at_size(self) -> None:
@@ -195,15 +200,16 @@ class LogWriter:
 
     def _hold_one(self, payload: bytes, promise: Any) -> None:
         try:
-            self._hold(self._append_for, self._writer.checked(payload), promise)
+            self._hold(self._append_for, self._writer.checked(payload), promise, 1)
         except InvalidArgument as error:
             promise.errback(error)
 
-    def _hold(self, send: Callable[[Any, Any], None], payload: Any, promise: Any) -> None:
+    def _hold(self, send: Callable[[Any, Any], None], payload: Any, promise: Any, count: int) -> None:
         """Keep a write until the ledger is changed, or refuse it."""
         if self._refusal is not None:
             promise.errback(self._refusal.again())
-        elif self._held is not None and len(self._held) < self._held_max:
+        elif self._held is not None and self._held_count < self._held_max:
+            self._held_count += count
             self._held.append((send, payload, promise))
         else:
             promise.errback(TooManyOutstandingAdds(f"log {self.name}: too many writes wait for its next ledger"))

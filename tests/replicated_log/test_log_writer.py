@@ -1,5 +1,6 @@
 """Opening a log, writing it, and taking it from another writer."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -299,21 +300,87 @@ def test_close_waits_for_what_was_written_before_and_for_rolling() -> None:
     assert payloads(logs.read()) == [b"a", b"b"]
 
 
-def test_as_many_writes_wait_for_the_next_ledger_as_for_bookies() -> None:
+class InRoll:
+    """A writer that has added a ledger, and waits for the answer to a write until it goes on there."""
+
+    def __init__(self, config: ClientConfig | None = None) -> None:
+        self.logs = Logs()
+        self.writer = self.logs.open(self.logs.client(config))
+        network = self.logs.cluster.network
+        self.writer.roll()
+        self.first = outcome(self.writer.write(b"first"))
+        self._held = network.messages.pop(network.find("add"))
+        while len(self.logs.segments.segments) < 2:
+            network.deliver()
+        network.run()
+
+    def go_on(self) -> None:
+        self._held.arrive()
+        self.logs.cluster.network.run()
+
+
+def test_as_many_writes_wait_for_the_next_ledger_as_it_takes() -> None:
+    roll = InRoll(SMALL_CONFIG)
+    waiting = [outcome(roll.writer.write(b"%d" % number)) for number in range(9)]
+    assert isinstance(waiting[8][0], TooManyOutstandingAdds)
+    roll.go_on()
+    assert [roll.first, *waiting[:8]] == [[DLSN(0, 0)], *([DLSN(1, number)] for number in range(8))]
+
+
+def test_a_window_that_a_ledger_takes_passes_a_roll() -> None:
     logs = Logs()
     writer = logs.open(logs.client(SMALL_CONFIG))
-    network = logs.cluster.network
+    numbers = iter(range(60))
+    found: list[DLSN] = []
+
+    async def write_on() -> None:
+        for number in numbers:
+            found.append(await writer.write(b"%d" % number))
+
+    writing = [Deferred.fromCoroutine(write_on()) for _ in range(7)]
+    for _ in range(4):
+        logs.cluster.network.deliver()
     writer.roll()
-    first = outcome(writer.write(b"first"))
-    held = network.messages.pop(network.find("add"))
-    while len(logs.segments.segments) < 2:
-        network.deliver()
-    network.run()
-    waiting = [outcome(writer.write(b"%d" % number)) for number in range(5)]
-    assert isinstance(waiting[4][0], TooManyOutstandingAdds)
-    held.arrive()
-    network.run()
-    assert [first, *waiting[:4]] == [[DLSN(0, 0)], *([DLSN(1, number)] for number in range(4))]
+    for each in writing:
+        logs.result(each)
+    assert len(found) == 60
+    assert found == sorted(found)
+    assert found[-1].log_segment_sequence_no == 1
+
+
+def test_the_records_of_a_bulk_count_while_they_wait_for_the_next_ledger() -> None:
+    roll = InRoll(SMALL_CONFIG)
+    taken = outcome(roll.writer.write_bulk([b"x"] * 100))
+    refused = outcome(roll.writer.write_bulk([b"y"] * 100))
+    assert isinstance(refused[0], TooManyOutstandingAdds)
+    roll.go_on()
+    assert taken == [[DLSN(1, number) for number in range(100)]]
+
+
+def test_a_bulk_that_waits_for_the_next_ledger_is_what_it_was() -> None:
+    roll = InRoll()
+    batch = [b"a", b"b"]
+    written = outcome(roll.writer.write_bulk(batch))
+    bad = outcome(roll.writer.write_bulk([b"c", "text"]))  # type: ignore[list-item]
+    batch.clear()
+    assert isinstance(bad[0], InvalidArgument)
+    roll.go_on()
+    assert written == [[DLSN(1, 0), DLSN(1, 1)]]
+    roll.logs.result(roll.writer.close())
+    assert payloads(roll.logs.read()) == [b"first", b"a", b"b"]
+
+
+def test_what_a_generator_raises_ends_its_bulk_alone() -> None:
+    logs = Logs()
+    writer = logs.open()
+
+    def records() -> Iterator[bytes]:
+        yield b"a"
+        raise ValueError("a mistake")
+
+    written = outcome(writer.write_bulk(records()))
+    assert isinstance(written[0], ValueError)
+    assert logs.write(writer, b"b") == [DLSN(0, 0)]
 
 
 @pytest.mark.parametrize("protocol", ["v2", "v3"])

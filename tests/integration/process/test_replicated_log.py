@@ -70,6 +70,23 @@ def payloads(logs: blocking_log.Namespace, start: DLSN | None = None) -> list[by
     return [record.payload for record in logs.read("orders", start)]
 
 
+def test_writes_on_asyncio_complete_in_the_order_of_the_calls(cluster: LocalCluster) -> None:
+    async def scenario() -> list[str]:
+        async with aio.BookKeeper(cluster.metadata_uri) as bk:
+            logs = aio_log.Namespace(bk)
+            await logs.create_log("orders", 1, 1, 1)
+            async with await logs.open_log_writer("orders") as writer:
+                found: list[str] = []
+                for _ in range(20):
+                    writes = {"bulk": writer.write_bulk([b"a"] * 3), "one": writer.write(b"b")}
+                    for name, write in writes.items():
+                        write.add_done_callback(lambda _, name=name: found.append(name))  # type: ignore[misc]
+                    await asyncio.gather(*writes.values())
+                return found
+
+    assert asyncio.run(scenario()) == ["bulk", "one"] * 20
+
+
 def test_the_program_of_the_guide(cluster: LocalCluster) -> None:
     [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {"__name__": "guide"}
