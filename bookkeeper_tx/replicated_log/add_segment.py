@@ -98,7 +98,7 @@ class SegmentAdder:
         """Write the list back with one ledger more; return None if somebody else has changed it."""
         if self._made is None:
             self._made = await self._create()
-        await self.metadata.store_chunk(found.segments.full_chunk)
+        await self.metadata.store_chunk(found.segments.chunk_to_store)
         now_ms = int(self.client.driver.epoch_s() * 1000)
         segments: SegmentList = found.segments.with_ledger(self._made.ledger_id, now_ms)
         self._unanswered = found.version

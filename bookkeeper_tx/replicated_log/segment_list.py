@@ -79,8 +79,14 @@ class SegmentList:
 
     @property
     def full_chunk(self) -> tuple[LogSegment, ...]:
-        """What must be stored as a chunk before the next ledger is added; mostly nothing."""
+        """What makes room for the next ledger; mostly nothing."""
         return self.segments[:CHUNK_COUNT] if len(self.segments) >= 2 * CHUNK_COUNT else ()
+
+    @property
+    def chunk_to_store(self) -> tuple[LogSegment, ...]:
+        """What must be stored as a chunk before the next ledger is added: nothing of which no ledger is left."""
+        full = self.full_chunk
+        return full if full and full[-1].log_segment_sequence_no >= self.deleted_end else ()
 
     def truncated(self, first_sequence_no: int) -> "SegmentList":
         """Return the list of a log that starts at this ledger; it never starts earlier than before."""

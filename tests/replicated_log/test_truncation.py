@@ -106,6 +106,20 @@ def test_full_parts_of_the_list_go_with_their_ledgers() -> None:
     assert payloads(logs.read()) == [b"%d" % end]
 
 
+def test_no_part_of_the_list_is_stored_for_ledgers_that_are_gone() -> None:
+    logs = Logs()
+    writer = logs.open()
+    for number in range(3 * CHUNK_COUNT):
+        logs.write(writer, b"x")
+        logs.result(writer.roll())
+        logs.result(logs.logs().truncate(LOG, DLSN(max(0, number - 3), 0)))
+    assert chunks(logs) == set()
+    assert len(logs.read()) == 4
+    logs.result(writer.close())
+    logs.result(logs.logs().delete_log(LOG))
+    assert logs.cluster.state.records == logs.cluster.state.ledgers == {}
+
+
 def test_what_was_interrupted_is_ended_by_the_next() -> None:
     logs = filled(3 * CHUNK_COUNT)
     network, state = logs.cluster.network, logs.cluster.state
