@@ -65,25 +65,37 @@ class Rolling:
         self._before: LedgerWriter | None = None
         """The writer of the ledger before, until that is closed."""
         self._under_way = False
+        self._wanted = False
+        """Whether to go on in another ledger; if not, only the one before is to be closed."""
         self._waiting: list[Promise[None]] = []
         """Those who wait for the end of the attempt under way."""
+        self._behind: list[Promise[None]] = []
+        """Those who wait for that of the next one."""
         self._timer: Timer | None = None
         self._wait(self._interval_s, self._time_is_up)
 
     def begin(self) -> None:
         """Begin to roll, unless that is under way."""
+        if not self._under_way:
+            self._wanted = True
+            self._begin_attempt()
+
+    def _begin_attempt(self) -> None:
         if not self._under_way and self._log.refusal is None:
             self._under_way = True
             self._stop_waiting()
             self._driver.when_done(self._driver.spawn(self._attempt()), self._ended)
 
     def roll(self) -> Promise[None]:
-        """Roll; fires when the ledger before is closed, or with the error of this attempt."""
+        """Roll from the ledger of now; fires when that is closed, or with the error of this attempt."""
         if self._log.refusal is not None:
             return self._driver.fail(self._log.refusal.again())
         answer: Promise[None] = self._driver.promise()
-        self._waiting.append(answer)
-        self.begin()
+        if self._under_way and self._before is not None:
+            self._behind.append(answer)  # what is under way has changed the ledger already
+        else:
+            self._waiting.append(answer)
+            self.begin()
         return answer
 
     async def close(self) -> None:
@@ -98,10 +110,12 @@ class Rolling:
         await self._close(self._log.writer)
 
     async def _attempt(self) -> None:
-        if self._before is None:
+        await self._close_before()
+        if self._wanted:
             writer, segment = await self._adder.follow(self._log.writer.ledger_id)
             self._before = await self._log.change_ledger(writer, segment)
-        await self._close_before()
+            self._wanted = False
+            await self._close_before()
 
     async def _close_before(self) -> None:
         if self._before is not None:
@@ -117,12 +131,13 @@ class Rolling:
 
     def _ended(self, error: Exception | None, _: Any) -> None:
         self._under_way = False
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._behind = self._waiting, self._behind, []
         if isinstance(error, FOR_GOOD):
             self._log.refuse(error)
         elif isinstance(error, BookKeeperError):
-            self._driver.warn(f"log {self._log.name} could not go on in another ledger, and goes on in this: {error}")
-            self._wait(AGAIN_S, self.begin)
+            what = "go on in another ledger" if self._wanted else "close the ledger before"
+            self._driver.warn(f"log {self._log.name} could not {what}, and goes on in this: {error}")
+            self._wait(AGAIN_S, self._begin_attempt)
         elif error is None:
             self._wait(self._interval_s, self._time_is_up)
         for answer in waiting:
@@ -130,10 +145,21 @@ class Rolling:
                 answer.callback(None)
             else:
                 answer.errback(error.again() if isinstance(error, BookKeeperError) else error)
+        self._go_on()
         if error is None:
             self._log.rolled()
         elif not isinstance(error, BookKeeperError):
             raise error  # a mistake here
+
+    def _go_on(self) -> None:
+        """Begin the next attempt for those who have asked for it while the ledger before was closed."""
+        refusal = self._log.refusal
+        if self._waiting and refusal is None:
+            self.begin()
+        elif refusal is not None:
+            refused, self._waiting = self._waiting, []
+            for answer in refused:
+                answer.errback(refusal.again())
 
     def _time_is_up(self) -> None:
         if self._log.writer.last_add_confirmed < 0:

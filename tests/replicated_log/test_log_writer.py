@@ -255,6 +255,52 @@ def test_rolling_that_fails_is_tried_again_and_writing_goes_on() -> None:
     assert logs.write(writer, b"c") == [DLSN(1, 0)]
 
 
+def test_who_asks_while_the_ledger_before_is_closed_has_another_roll() -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    first = outcome(writer.roll())
+    while writer.log_segment_sequence_no < 1:
+        network.deliver()
+    second, third = outcome(writer.roll()), outcome(writer.roll())
+    network.run()
+    assert first == second == third == [None]
+    assert writer.log_segment_sequence_no == 2
+    first = outcome(writer.roll())
+    while writer.log_segment_sequence_no < 3:
+        network.deliver()
+    late = outcome(writer.roll())
+    logs.result(writer.close())
+    assert first == [None]
+    assert isinstance(late[0], LogClosed)
+
+
+@pytest.mark.parametrize("tried_again", [False, True])
+def test_a_ledger_that_could_not_be_closed_is_closed_and_then_the_log_is_rolled(tried_again: bool) -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    rolling = outcome(writer.roll())
+    while writer.log_segment_sequence_no < 1:
+        network.deliver()
+    logs.cluster.state.away = True
+    network.run()
+    assert isinstance(rolling[0], MetadataUnavailable)
+    logs.cluster.state.away = False
+    if tried_again:
+        logs.cluster.clock.advance(5)
+        network.run()
+        assert logs.cluster.metadata(logs.ledger_ids[0]).closed
+        assert writer.log_segment_sequence_no == 1  # it is rolled already
+    logs.write(writer, b"b")
+    logs.result(writer.roll())
+    assert writer.log_segment_sequence_no == 2
+    logs.result(writer.close())
+    assert all(logs.cluster.metadata(each).closed for each in logs.ledger_ids)
+
+
 def test_a_lost_answer_about_the_list_adds_no_ledger_twice() -> None:
     logs = Logs()
     writer = logs.open()
