@@ -1,12 +1,16 @@
 """Reading a log across its ledgers, and following it as it grows."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
+from typing import TypeVar
 
+from bookkeeper_tx.client import tailing
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.tailing import AGAIN_S, TAIL_WAIT_S
 from bookkeeper_tx.driver import pause
-from bookkeeper_tx.errors import NoSuchLedger
+from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import Entry
 from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
@@ -18,6 +22,11 @@ LOOK_FIRST_S = 0.05
 LOOK_INTERVAL_S = 1.0
 """How often it looks in the end."""
 
+MAY_ANSWER_LATER = (MetadataUnavailable, *tailing.MAY_ANSWER_LATER)
+"""Errors of the store and of bookies that may answer later."""
+
+T = TypeVar("T")
+
 
 async def read_log(
     client: AnyClient, name: str, password: bytes, start: DLSN | None, follow: bool
@@ -25,25 +34,26 @@ async def read_log(
     """Iterate over the records from ``start`` on (None: from the first), and go on with those to come to ``follow``."""
     metadata = await LogMetadata.find(client.metadata, name)
     segments = (await metadata.read()).segments
+    insist = _patiently if follow else _once
     position = DLSN(segments.first_sequence_no, 0) if start is None else start
     look_s = LOOK_FIRST_S
     while True:
-        segment = await metadata.segment(segments, position.log_segment_sequence_no)
+        segment = await insist(client, partial(metadata.segment, segments, position.log_segment_sequence_no))
         if segment is None:
             if not follow:
                 return
             await pause(client.driver, look_s)
             look_s = min(2 * look_s, LOOK_INTERVAL_S)
-            segments = (await metadata.read()).segments
+            segments = (await insist(client, metadata.read)).segments
             continue
         look_s = LOOK_FIRST_S
-        reader = await _open(client, metadata, segment, password)
+        reader = await insist(client, partial(_open, client, metadata, segment, password))
         try:
             async with aclosing(_entries(reader, position.entry_id, follow)) as entries:
                 async for entry in entries:
                     yield LogRecord(DLSN(segment.log_segment_sequence_no, entry.entry_id), entry.payload)
         except NoSuchLedger:
-            await _raise_if_truncated(metadata, segment)
+            await insist(client, partial(_raise_if_truncated, metadata, segment))
             raise
         finally:
             reader.close()
@@ -63,6 +73,22 @@ async def last_dlsn(client: AnyClient, metadata: LogMetadata, password: bytes) -
         if reader.last_add_confirmed >= 0:
             return DLSN(sequence_no, reader.last_add_confirmed)
     return None
+
+
+async def _once(_: AnyClient, work: Callable[[], Awaitable[T]]) -> T:
+    return await work()
+
+
+async def _patiently(client: AnyClient, work: Callable[[], Awaitable[T]]) -> T:
+    """Do what a follower does again while the store or the bookies do not answer, as long as a tail waits for them."""
+    patient_until_s = client.driver.clock.seconds() + TAIL_WAIT_S
+    while True:
+        try:
+            return await work()
+        except MAY_ANSWER_LATER:
+            if client.driver.clock.seconds() >= patient_until_s:
+                raise
+            await pause(client.driver, AGAIN_S)
 
 
 async def _open(client: AnyClient, metadata: LogMetadata, segment: LogSegment, password: bytes) -> LedgerReader:
@@ -88,7 +114,7 @@ async def _raise_if_truncated(metadata: LogMetadata, segment: LogSegment) -> Non
 
 async def _entries(reader: LedgerReader, first: int, follow: bool) -> AsyncGenerator[Entry, None]:
     """Iterate to the end of a ledger; to what is confirmed now, without following, if it is not closed before that."""
-    if follow and not reader.closed:
+    if follow:
         async with aclosing(reader.tail(first)) as entries:
             async for entry in entries:
                 yield entry

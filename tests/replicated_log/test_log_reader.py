@@ -7,7 +7,8 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.errors import AlreadyTruncated, MetadataUnavailable, NoSuchLedger, NoSuchLog
+from bookkeeper_tx.client.tailing import TAIL_WAIT_S
+from bookkeeper_tx.errors import AlreadyTruncated, BookieUnavailable, MetadataUnavailable, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log import DLSN, LogRecord, Namespace
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
 from tests.replicated_log.logs import LOG, Logs, payloads
@@ -88,6 +89,34 @@ def test_a_follower_whose_next_records_are_truncated_is_told() -> None:
     assert payloads(follower.records) == [b"a"]
     assert isinstance(follower.errors[0], AlreadyTruncated)
     assert "the log starts at 3:0" in str(follower.errors[0])
+
+
+@pytest.mark.parametrize("seconds", [5, 70])
+@pytest.mark.parametrize("away", ["store", "bookies"])
+def test_a_follower_waits_for_the_store_and_the_bookies_as_a_tail_does(away: str, seconds: int) -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    logs.result(writer.close())
+    follower = Follower(logs)
+    settle(logs, 2)
+    writer = logs.open(logs.client())
+    logs.write(writer, b"b")
+    logs.result(writer.close())
+    logs.cluster.state.away = away == "store"
+    for bookie in logs.cluster.bookies.values():
+        bookie.down = away == "bookies"
+    settle(logs, seconds)
+    logs.cluster.state.away = False
+    for bookie in logs.cluster.bookies.values():
+        bookie.down = False
+    settle(logs)
+    if seconds < TAIL_WAIT_S:
+        assert follower.errors == []
+        assert payloads(follower.records) == [b"a", b"b"]
+        follower.end()
+    else:
+        assert isinstance(follower.errors[0], MetadataUnavailable if away == "store" else BookieUnavailable)
 
 
 def test_a_follower_of_a_log_that_is_deleted_is_told() -> None:
