@@ -55,6 +55,7 @@ class SegmentAdder:
                 self._made = None
                 return made, last
             if last is None or last.ledger_id != current:
+                await self.drop()
                 raise LogFenced(
                     f"log {self.metadata.name}: another writer has taken it; what was not acknowledged may be in the "
                     "log or not"

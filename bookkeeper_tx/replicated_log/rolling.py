@@ -99,15 +99,18 @@ class Rolling:
         return answer
 
     async def close(self) -> None:
-        """End the rolling, then close what is being written."""
+        """End the rolling, then close what is being written, and delete what was made for a roll that has failed."""
         self._stop_waiting()
         if self._under_way:
             ended: Promise[None] = self._driver.promise()
             self._waiting.append(ended)
             with suppress(BookKeeperError):
                 await ended
-        await self._close_before()
-        await self._close(self._log.writer)
+        try:
+            await self._close_before()
+            await self._close(self._log.writer)
+        finally:
+            await self._adder.drop()
 
     async def _attempt(self) -> None:
         await self._close_before()

@@ -16,7 +16,7 @@ from bookkeeper_tx.errors import (
     NoSuchLog,
     TooManyOutstandingAdds,
 )
-from bookkeeper_tx.replicated_log import DLSN
+from bookkeeper_tx.replicated_log import DLSN, LogWriter
 from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, payloads
 
@@ -319,6 +319,59 @@ def test_a_lost_answer_about_the_list_adds_no_ledger_twice() -> None:
     assert len(logs.ledger_ids) == 2
     logs.result(writer.close())
     assert payloads(logs.read()) == [b"a", b"b", b"c"]
+
+
+def test_a_roll_that_another_writer_is_ahead_of_leaves_no_ledger() -> None:
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    rolling = outcome(writer.roll())
+    while not any("request store write record" in each.text for each in network.messages):
+        network.deliver()
+    late = network.messages.pop(network.find("request store write record"))
+    logs.open(logs.client())
+    late.arrive()
+    network.run()
+    assert isinstance(rolling[0], LogFenced)
+    assert sorted(logs.cluster.state.ledgers) == logs.ledger_ids
+
+
+def failed_roll(carried_out: bool) -> tuple[Logs, LogWriter]:
+    """Return a writer whose change of the list has no answer."""
+    logs = Logs()
+    writer = logs.open()
+    logs.write(writer, b"a")
+    network = logs.cluster.network
+    rolling = outcome(writer.roll())
+    message = f"{'reply' if carried_out else 'request'} store write record"
+    while not any(message in each.text for each in network.messages):
+        network.deliver()
+    network.lose(network.find(message))
+    network.run()
+    assert isinstance(rolling[0], MetadataUnavailable)
+    return logs, writer
+
+
+def test_close_deletes_what_was_made_for_a_roll_that_has_failed() -> None:
+    logs, writer = failed_roll(carried_out=False)
+    logs.cluster.state.away = True
+    logs.cluster.clock.advance(5)
+    logs.cluster.network.run()
+    logs.cluster.state.away = False
+    new = logs.open(logs.client())
+    logs.result(writer.close())
+    assert sorted(logs.cluster.state.ledgers) == logs.ledger_ids
+    assert logs.write(new, b"b") == [DLSN(1, 0)]
+
+
+@pytest.mark.parametrize("carried_out", [False, True])
+def test_close_keeps_a_ledger_that_the_list_may_have(carried_out: bool) -> None:
+    logs, writer = failed_roll(carried_out)
+    logs.result(writer.close())
+    assert len(logs.cluster.state.ledgers) == 2
+    assert set(logs.ledger_ids) <= set(logs.cluster.state.ledgers)
+    assert payloads(logs.read()) == [b"a"]
 
 
 def test_close_waits_for_what_was_written_before_and_for_rolling() -> None:
