@@ -6,8 +6,8 @@ import pytest
 
 from docs.drawing.statements import DATA, counts, statements
 
-ERRATA = "(sec-errata-x)=\n## Batch read (X)\n\n| it says | in fact |\n|---|---|\n| a | b |\n"
-PAGE = "(sec-statements-x)=\n## X: batch read\n"
+ERRATA = "(sec-errata-bp62)=\n## Batch read (X)\n\n| it says | in fact |\n|---|---|\n| a | b |\n"
+PAGE = "(sec-statements-x)=\n## X: batch read\n"  # no name that a page has
 STATEMENTS = """
 [[statement]]
 number = 1
@@ -23,7 +23,7 @@ document = "x"
 says = "two"
 state = "differs"
 note = "three"
-errata = ["sec-errata-x", "a"]
+errata = ["sec-errata-bp62", "a"]
 
 [[statement]]
 number = 3
