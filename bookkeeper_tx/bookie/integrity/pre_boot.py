@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.entry.digest import master_key
-from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger, Unauthorized
+from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger, StorageFailed, Unauthorized
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, LedgerMetadata, LedgerState, ledger_name
 
@@ -68,6 +68,15 @@ class PreBoot:
             )
             return error
         return metadata if is_in(metadata, self.bookie_id) else None
+
+    async def _mark(self, ledger_id: int, metadata: LedgerMetadata | MetadataCorrupt) -> None:
+        try:
+            await mark(self.storage, self.bookie_id, ledger_id, metadata)
+        except StorageFailed as error:
+            raise StorageFailed(
+                f"ledger {ledger_name(ledger_id)} may have lost entries, and cannot be marked: {error}. Bring its "
+                "index back; or move that away if it is a file of its own, and all entries of the ledger are copied"
+            ) from error
 
     async def _is_known(self, ledger_id: int) -> bool:
         held = await self.storage.loader.load(ledger_id)

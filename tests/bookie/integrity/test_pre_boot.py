@@ -3,12 +3,13 @@
 import pytest
 
 from bookkeeper_tx.entry.digest import master_key
-from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, Unauthorized
+from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, StorageFailed, Unauthorized
 from bookkeeper_tx.model import Fragment, LedgerMetadata, LedgerState, Versioned
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.integrity.repaired import Repaired
 from tests.bookie.seams import KEY, OTHER_KEY
+from tests.bookie.storage.storages import index_files_only
 from tests.client.puppets import Cluster
 
 pytestmark = pytest.mark.usefixtures("ledger_storage_class")
@@ -99,3 +100,16 @@ def test_without_the_metadata_store_nothing_counts_as_marked(bookie: Repaired) -
     with pytest.raises(MetadataUnavailable):
         bookie.mark()
     assert bookie.storage.limbo.needs_check()
+
+
+@index_files_only
+def test_a_ledger_whose_index_is_damaged_cannot_be_marked_until_that_is_moved_away(bookie: Repaired) -> None:
+    bookie.mark()
+    path = bookie.storage.indexes.path(1)
+    bookie.disk.open(path, writable=True).write(bytes(1024), 0)
+    bookie.open()
+    with pytest.raises(StorageFailed, match=rf"(?s)ledger 1 may .* index {path} has no valid header.*; or move that"):
+        bookie.mark()
+    bookie.disk.remove(path)
+    bookie.open()
+    assert bookie.mark() == 6
