@@ -7,7 +7,8 @@ import pytest
 from docs.drawing.statements import DATA, counts, statements
 
 ERRATA = "(sec-errata-bp62)=\n## Batch read (X)\n\n| it says | in fact |\n|---|---|\n| a | b |\n"
-PAGE = "(sec-statements-x)=\n## X: batch read\n"  # no name that a page has
+SECTION = "statements-x"  # no name that a page has
+PAGE = f"(sec-{SECTION})=\n## X: batch read\n"
 STATEMENTS = """
 [[statement]]
 number = 1
