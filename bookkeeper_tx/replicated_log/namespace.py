@@ -1,6 +1,7 @@
 """The logs of a cluster: made, opened, read, truncated, deleted."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from attrs import frozen
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.promised import operation
 from bookkeeper_tx.driver import Promise
-from bookkeeper_tx.errors import BookKeeperError, LogExists, MetadataConflict, MetadataUnavailable
+from bookkeeper_tx.errors import BookKeeperError, LogExists, MetadataConflict, MetadataUnavailable, NoSuchLog
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.replicated_log import log_reader, truncation
@@ -76,9 +77,11 @@ class Namespace(Generic[Writer]):
         try:
             await LogMetadata(self._client.metadata, require_name(name), properties).create()
         except MetadataConflict:
-            raise LogExists(
-                f"log {name} exists already; if it cannot be opened, its deletion has not ended: delete it again"
-            ) from None
+            with suppress(NoSuchLog):
+                if (await self.log_state(name)).deleting:
+                    text = f"log {name} is half deleted: its deletion was begun and has not ended; delete it again"
+                    raise LogExists(text) from None
+            raise LogExists(f"log {name} exists already") from None
 
     @operation
     async def open_log_writer(
@@ -99,6 +102,7 @@ class Namespace(Generic[Writer]):
         :param still_leads: asked before it is done again, by those who have an election
         :raises NoSuchLog: there is none
         :raises LogFenced: ``still_leads`` says no
+        :raises InvalidArgument: size or interval is not above 0
         :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.BookKeeper.open_ledger` and ``create_ledger``
         """
         policy = RollingPolicy(roll_size_bytes, roll_interval_s)

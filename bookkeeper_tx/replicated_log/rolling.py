@@ -5,11 +5,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from attrs import field, frozen
-from attrs.validators import gt
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.driver import Driver, Promise, Timer
-from bookkeeper_tx.errors import BookKeeperError, ClientClosed, LogFenced, NoSuchLog
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed, InvalidArgument, LogFenced, NoSuchLog
 from bookkeeper_tx.replicated_log.acknowledgement import told
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
 from bookkeeper_tx.replicated_log.segment_list import LogSegment
@@ -21,13 +20,21 @@ FOR_GOOD = (LogFenced, NoSuchLog, ClientClosed)
 """Errors after which this writer never writes again."""
 
 
+def _above_zero(name: str) -> Callable[[Any, Any, Any], None]:
+    def check(_policy: Any, _field: Any, value: Any) -> None:
+        if not isinstance(value, (int, float)) or not value > 0:
+            raise InvalidArgument(f"{name} {value!r} must be a number above 0")
+
+    return check
+
+
 @frozen
 class RollingPolicy:
     """When a log goes on in another ledger."""
 
-    size_bytes_max: float = field(default=256 * 1024 * 1024, validator=gt(0))
+    size_bytes_max: float = field(default=256 * 1024 * 1024, validator=_above_zero("roll_size_bytes"))
     """Payload bytes after which it does."""
-    interval_s: float = field(default=7200.0, validator=gt(0))
+    interval_s: float = field(default=7200.0, validator=_above_zero("roll_interval_s"))
     """Seconds after which it does, if anything was written."""
 
 
@@ -108,7 +115,7 @@ class Rolling:
                 await ended
         try:
             await self._close_before()
-            await self._close(self._log.writer)
+            await self._close_last()
         finally:
             await self._adder.drop()
 
@@ -125,6 +132,14 @@ class Rolling:
             with suppress(NoSuchLog):  # it is truncated already
                 await self._close(self._before)
             self._before = None
+
+    async def _close_last(self) -> None:
+        try:
+            await self._close(self._log.writer)
+        except NoSuchLog as error:
+            await self._adder.metadata.read()  # it raises this as well if the log was deleted
+            text = f"log {self._log.name}: another writer has taken it, and the ledger that was written is truncated"
+            raise LogFenced(text) from error
 
     async def _close(self, writer: LedgerWriter) -> None:
         try:

@@ -504,6 +504,28 @@ def test_payloads_are_checked() -> None:
     assert logs.result(writer.write_bulk([])) == []
 
 
+@pytest.mark.parametrize("options", [{"roll_size_bytes": 0}, {"roll_interval_s": -1}, {"roll_size_bytes": "1"}])
+def test_when_to_roll_is_checked(options: dict[str, Any]) -> None:
+    logs = Logs()
+    (name,) = options
+    with pytest.raises(InvalidArgument, match=name):
+        logs.open(**options)
+    assert logs.cluster.state.ledgers == {}
+
+
+def test_a_fenced_writer_whose_ledger_is_truncated_is_told_so_when_it_closes() -> None:
+    logs = Logs()
+    old = logs.open()
+    logs.write(old, b"a")
+    new = logs.open(logs.client())
+    logs.result(logs.logs().truncate(LOG, DLSN(1, 0)))
+    with pytest.raises(LogFenced, match="truncated"):
+        logs.result(old.close())
+    logs.result(logs.logs().delete_log(LOG))
+    with pytest.raises(NoSuchLog):
+        logs.result(new.close())
+
+
 def test_logs_have_names() -> None:
     logs = Logs()
     namespace = logs.logs()

@@ -14,7 +14,7 @@ from bookkeeper_tx.cli.lines import lines_as_they_come
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.driver import pause
-from bookkeeper_tx.errors import LogFenced, MetadataUnavailable
+from bookkeeper_tx.errors import LogFenced, MetadataUnavailable, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.model import LedgerState
 from bookkeeper_tx.replicated_log import DLSN, LogWriter, Namespace
 from bookkeeper_tx.replicated_log.rolling import RollingPolicy
@@ -141,13 +141,29 @@ class Appending:
             self._reactor.callLater(0, self._running.cancel)  # which may be what runs now
 
     async def _watch(self) -> None:
-        """Raise LogFenced when another writer has taken the log."""
+        """Raise LogFenced when another writer has taken the log, NoSuchLog when it was deleted."""
         while True:
             await pause(self._client.driver, LOOK_INTERVAL_S)
-            ledger_id = self._writer.ledger_id
             try:
-                metadata = await self._client.ledger_metadata(ledger_id)
+                taken = await self._is_taken()
             except MetadataUnavailable:
                 continue  # the next look may tell
-            if metadata.state is not LedgerState.OPEN and ledger_id == self._writer.ledger_id:
+            if taken:
                 raise LogFenced(f"log {self._writer.name}: another writer has taken it")
+
+    async def _is_taken(self) -> bool:
+        ledger_id, name = self._writer.ledger_id, self._writer.name
+        try:
+            is_open = (await self._client.ledger_metadata(ledger_id)).state is LedgerState.OPEN
+        except NoSuchLedger:
+            is_open = False
+        if is_open or ledger_id != self._writer.ledger_id:
+            return False
+        # Whoever deletes the log fences it first.
+        try:
+            deleted = (await Namespace(self._client).log_state(name)).deleting
+        except NoSuchLog:
+            deleted = True
+        if deleted:
+            raise NoSuchLog(f"log {name} was deleted")
+        return True

@@ -106,6 +106,19 @@ def test_who_has_lost_the_log_ends_with_3_and_a_sentence(cluster: LocalCluster, 
     assert run("read", name) == "mine\nyours\n"
 
 
+def test_who_appends_to_a_log_that_is_deleted_is_told_so(cluster: LocalCluster, run: Run) -> None:
+    name = new_log(run, "deleted")
+    with start(cluster, "append", name) as appending:
+        assert appending.stdin is not None
+        assert appending.stdout is not None
+        assert appending.stderr is not None
+        appending.stdin.write(b"mine\n")
+        assert appending.stdout.readline() == b"0:0\n"
+        assert bktx("log", "delete", name, "--yes", BKTX_METADATA=cluster.metadata_uri).returncode == 0
+        assert appending.wait(30) == 1
+        assert appending.stderr.read().decode() == "error: log deleted was deleted\n"
+
+
 def test_an_interrupted_append_has_closed_its_ledger(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "interrupted")
     with start(cluster, "append", name) as appending:
