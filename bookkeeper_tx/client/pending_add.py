@@ -118,10 +118,14 @@ class PendingRun:
     def confirm(self, end: int) -> None:
         """Confirm the entries before ``end``, and fire their promises."""
         start, self.confirmed = self.confirmed, end
-        waiting = self.deferreds[start - self.first : end - self.first]
-        if waiting:
-            for answer, deferred in zip(self.answers(start), waiting, strict=False):
-                deferred.callback(answer)
+        if self.deferreds:
+            waiting = self.deferreds[start - self.first : end - self.first]
+            if self.answers is count:
+                for entry_id, deferred in enumerate(waiting, start):
+                    deferred.callback(entry_id)
+            elif waiting:
+                for answer, deferred in zip(self.answers(start), waiting, strict=False):
+                    deferred.callback(answer)
 
     def fail(self, error: BookKeeperError) -> None:
         """Fail the run, and the appends of its entries that are not confirmed."""
