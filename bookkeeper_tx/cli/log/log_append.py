@@ -159,7 +159,8 @@ class Appending:
             is_open = False
         if is_open or ledger_id != self._writer.ledger_id:
             return False
-        # Whoever deletes the log fences it first.
+        # Whoever deletes the log fences it first, and then marks it.
+        await pause(self._client.driver, LOOK_INTERVAL_S)
         try:
             deleted = (await Namespace(self._client).log_state(name)).deleting
         except NoSuchLog:
