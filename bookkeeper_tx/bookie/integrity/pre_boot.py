@@ -71,7 +71,7 @@ class PreBoot:
 
     async def _mark(self, ledger_id: int, metadata: LedgerMetadata | MetadataCorrupt) -> None:
         try:
-            await mark(self.storage, self.bookie_id, ledger_id, metadata)
+            await self._put_into_limbo(ledger_id, metadata)
         except StorageFailed as error:
             raise StorageFailed(
                 f"ledger {ledger_name(ledger_id)} may have lost entries, and cannot be marked: {error}. Bring its "
@@ -84,7 +84,7 @@ class PreBoot:
         del held
         return known
 
-    async def _mark(self, ledger_id: int, metadata: LedgerMetadata | MetadataCorrupt) -> None:
+    async def _put_into_limbo(self, ledger_id: int, metadata: LedgerMetadata | MetadataCorrupt) -> None:
         key, fenced = b"", True
         if isinstance(metadata, LedgerMetadata):
             key = b"" if metadata.password is None else master_key(metadata.password)
