@@ -39,6 +39,8 @@ for command in (ledger_write.create, ledger_write.write, ledger_read.read, ledge
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a ledger.")
 def list_ledgers(metadata_uri: str, scope_id: int, all_scopes: bool, as_json: bool) -> None:
     """List the ledgers of a scope with state, size and where their last entries lie."""
+    if scope_id and all_scopes:
+        raise click.UsageError("give --ledger-scope-id or --all-scopes, not both")
 
     async def operation(reactor: Any) -> list[ledger_table.Row]:
         async with connected(reactor, metadata_uri) as client:

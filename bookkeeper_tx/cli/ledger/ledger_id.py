@@ -80,7 +80,8 @@ def ledgers(command: Callable[..., Any]) -> Any:
     ) -> Any:
         if not (given or qualified_name):
             raise click.UsageError("say which ledgers: LEDGER_ID…, or --ledger-qualified-name HEX")
-        found = [_whole(each, scope_id, None) for each in given] + [_whole(None, 0, each) for each in qualified_name]
+        found = [_whole(each, scope_id, None) for each in given]
+        found += [_whole(None, scope_id, each) for each in qualified_name]
         return command(*args, ledger_ids=tuple(found), **others)
 
     return with_ledgers
@@ -121,7 +122,8 @@ def new_ledger(command: Callable[..., Any]) -> Any:
 def _whole(given: str | None, scope_id: int, qualified_name: str | None) -> int:
     try:
         ledger_id = number_or_name(given) if given is not None else LedgerId.of_name(qualified_name or "")
-        if scope_id and (given is None or ledger_id >= ids.SCOPED_MIN):
+        named_whole = given is None or len(given) == ids.QUALIFIED_NAME_LENGTH or ledger_id >= ids.SCOPED_MIN
+        if scope_id and named_whole:
             raise click.UsageError("a qualified name names the scope already: leave --ledger-scope-id out")
         return LedgerId(ledger_id, scope_id) if scope_id else check_ledger_id(ledger_id)
     except InvalidArgument as error:

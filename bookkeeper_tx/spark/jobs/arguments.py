@@ -1,16 +1,19 @@
 """The arguments of jobs: the values, and the command-line options that several jobs share."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
 from attrs import field, fields, frozen
+from click.core import ParameterSource
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.spark.options.option import NOWHERE, Use, option_name, option_of
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.text.ledger_scope import ledger_scope
+from protocol_specs.ledger_id import QUALIFIED_NAME_LENGTH
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -177,14 +180,28 @@ def cluster_arguments(command: Command) -> Command:
         options: dict[str, str],
         **more: Any,
     ) -> Any:
-        if scope_id and manifest is not None:
-            raise click.UsageError("a manifest names ledgers with their scopes: leave --ledger-scope-id out")
+        if _is_given("scope_id"):
+            _check_scope(scope_id, ledgers, {*map(str.lower, options), *(["manifest"] if manifest is not None else [])})
         scope = str(scope_id) if scope_id else None
         named = {"ledgers": ledgers, "scope": scope, "manifest": manifest, "passwordFile": password_file}
         given = {key: value for key, value in named.items() if value is not None}
         return command(cluster=Cluster(metadata_uri, {**options, **given}), **more)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _is_given(parameter: str) -> bool:
+    return click.get_current_context().get_parameter_source(parameter) is not ParameterSource.DEFAULT
+
+
+def _check_scope(scope_id: int, ledgers: str | None, others: Collection[str]) -> None:
+    """Refuse a scope beside what names scopes itself: ``ledgers``, or ``others``, the rest in small letters."""
+    if "manifest" in others:
+        raise click.UsageError("a manifest names ledgers with their scopes: leave --ledger-scope-id out")
+    if "scope" in others:
+        raise click.UsageError("give --ledger-scope-id or the option scope, not both")
+    if scope_id and any(len(each) == QUALIFIED_NAME_LENGTH for each in re.split(r"[,\s-]+", ledgers or "")):
+        raise click.UsageError("a qualified name names the scope already: leave --ledger-scope-id out")
 
 
 def output_arguments(

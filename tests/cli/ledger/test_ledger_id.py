@@ -117,10 +117,16 @@ def test_every_command_that_names_a_ledger_takes_its_scope():
 
 def test_several_ledgers():
     assert run(which.ledgers, "7", "8") == {"ledger_ids": (7, 8)}
-    assert run(which.ledgers, "7", "--ledger-scope-id", "3", "--ledger-qualified-name", "ff") == {
-        "ledger_ids": (LedgerId(7, 3), 255)
-    }
+    assert run(which.ledgers, "7", "--ledger-qualified-name", "ff") == {"ledger_ids": (7, 255)}
+    assert run(which.ledgers, "7", "8", "--ledger-scope-id", "3") == {"ledger_ids": (LedgerId(7, 3), LedgerId(8, 3))}
     assert "say which ledgers" in run(which.ledgers)
+
+
+@pytest.mark.parametrize(
+    "named", [["--ledger-qualified-name", "7"], ["7", "--ledger-qualified-name", "ff"], ["0" * 31 + "7"]]
+)
+def test_a_name_is_put_into_no_other_scope(named):
+    assert "names the scope already" in run(which.ledgers, *named, "--ledger-scope-id", "3")
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,22 @@ def test_a_cluster_and_what_is_read_of_it() -> None:
 def test_the_scope_of_the_ledgers() -> None:
     found = parsed("--ledgers", "1,5-", "--ledger-scope-id", "-12")["cluster"]
     assert found == Cluster("zk://a", {"ledgers": "1,5-", "scope": "-12"})
-    assert parsed("--ledger-scope-id", "0", "-O", "scope=all")["cluster"].options == {"scope": "all"}
+    assert parsed("-O", "scope=all")["cluster"].options == {"scope": "all"}
 
 
-def test_a_manifest_has_the_scopes_of_its_ledgers() -> None:
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--ledger-scope-id", "3", "--manifest", "s"], "leave --ledger-scope-id out"),
+        (["--ledger-scope-id", "3", "-O", "Manifest=s"], "leave --ledger-scope-id out"),
+        (["--ledger-scope-id", "0", "-O", "Scope=5", "--ledgers", "7"], "not both"),
+        (["--ledger-scope-id", "3", "--ledgers", "7," + "0" * 31 + "7"], "leave --ledger-scope-id out"),
+    ],
+)
+def test_a_scope_is_not_said_twice(given: list[str], said: str) -> None:
     command = importlib.import_module("bookkeeper_tx.spark.jobs.cluster_stats").command
-    result = CliRunner().invoke(command, ["--metadata", "zk://a", "--manifest", "s", "--ledger-scope-id", "3"])
-    assert (result.exit_code, "leave --ledger-scope-id out" in result.output) == (ExitCode.USAGE, True)
+    result = CliRunner().invoke(command, ["--metadata", "zk://a", *given])
+    assert (result.exit_code, said in result.output) == (ExitCode.USAGE, True)
 
 
 def test_an_output() -> None:
