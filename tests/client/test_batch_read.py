@@ -105,6 +105,15 @@ def test_batch_reads_equal_single_reads(
     assert len(piece) == 1 or not max_size or used <= max_size
 
 
+@pytest.mark.parametrize(("count", "batches"), [(1000, 10), (1001, 11)])
+def test_a_range_takes_a_request_for_each_batch_and_no_other(count: int, batches: int) -> None:
+    cluster, _, reader = written([b"x"] * count, config=ClientConfig(batch_read_count=100))
+    assert len(cluster.result(reader.read(0, count - 1))) == count
+    cluster.network.run()
+    assert len(requests(cluster, "batch")) == batches
+    assert requests(cluster, "read") == []
+
+
 @pytest.mark.parametrize("take", ["closes", "bad request", "bad version"])
 def test_a_bookie_without_batch_read_is_probed_once_and_found_again(take: str) -> None:
     cluster, _, reader = written([b"x"] * 40)

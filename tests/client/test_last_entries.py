@@ -42,6 +42,23 @@ def test_later_answers_may_tell_of_later_entries() -> None:
     assert found.outcome() == LastEntries(4, {5: 60})
 
 
+@pytest.mark.parametrize("order", [(2, 4, 3), (4, 2, 3), (2, 3, 4)])
+@pytest.mark.parametrize("explicit", [False, True])
+def test_the_highest_of_all_answers_counts_in_whichever_order_they_come(
+    order: tuple[int, int, int], explicit: bool
+) -> None:
+    found = answers()
+    for index, last_add_confirmed in enumerate(order):
+        if explicit:
+            found.learn_explicit(DIGEST.seal_last_add_confirmed(7, last_add_confirmed))
+        else:
+            found.learn_entry(DIGEST.seal(7, last_add_confirmed + 1, last_add_confirmed, 60, b""))
+        found.count(index, None)
+    outcome = found.outcome()
+    assert isinstance(outcome, LastEntries)
+    assert outcome.last_add_confirmed == 4
+
+
 @pytest.mark.parametrize(
     ("errors", "kind"),
     [

@@ -1,6 +1,7 @@
 """The writer's handle over simulated bookies."""
 
 import pytest
+from attrs import evolve
 
 from bookkeeper_tx.errors import (
     LedgerClosed,
@@ -39,6 +40,17 @@ def test_a_writer_that_finds_its_ledger_taken_over_at_close(state: LedgerState) 
         with pytest.raises((LedgerFenced, LedgerClosed), match="may exist or not"):
             cluster.result(closing)
     assert cluster.metadata(writer.ledger_id) == taken
+
+
+def test_a_close_is_tried_again_if_the_ledger_was_written_meanwhile_and_is_still_open() -> None:
+    cluster = Cluster()
+    writer = writer_of(cluster)
+    cluster.result(writer.append(b"x"))
+    found = cluster.state.ledgers[writer.ledger_id]
+    noted = evolve(found.metadata, custom_metadata={"owner": b"somebody"})
+    cluster.state.ledgers[writer.ledger_id] = type(found)(noted, found.version + 1)
+    cluster.result(writer.close())
+    assert cluster.metadata(writer.ledger_id) == evolve(noted.with_close(0, 1), create_token=0)
 
 
 def test_closed_by_itself_it_takes_nothing_more() -> None:

@@ -28,6 +28,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import DigestType, Fragment, LedgerState, Versioned
 from bookkeeper_tx.quorums.quorum import Quorum
+from tests.client.open_ledgers import tailed
 from tests.client.puppets import Cluster
 
 SIZES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (2, 2, 1), (3, 3, 3), (5, 3, 2), (1, 1, 1)]
@@ -286,6 +287,23 @@ def test_errors_other_than_absence_leave_the_ledger_in_recovery(error: BookKeepe
     assert cluster.metadata(ledger_id).state is LedgerState.IN_RECOVERY
     cluster.bookies["b1"].fails = None
     assert cluster.result(cluster.client().open_ledger(ledger_id, b"secret")).last_add_confirmed == 2
+
+
+@pytest.mark.parametrize("behind", [0, 1])
+def test_recovery_begins_behind_the_highest_last_add_confirmed_of_those_asked(behind: int) -> None:
+    """One of the two that answer first has few entries, and so a low last add confirmed."""
+    cluster, writer, _ = tailed(entries=6)
+    ledger_id = writer.ledger_id
+    stored = cluster.bookies[writer.metadata.last_fragment.ensemble[behind]].ledgers[ledger_id].entries
+    for entry_id in range(2, 6):
+        del stored[entry_id]
+    for bookie in cluster.bookies.values():
+        bookie.requests.clear()
+    assert cluster.result(cluster.client().open_ledger(ledger_id, b"pw")).last_add_confirmed == 5
+    cluster.network.run()
+    requests = [each for bookie in cluster.bookies.values() for each in bookie.requests]
+    read = {each.partition(f"read {ledger_id}/")[2] for each in requests if " read " in each}
+    assert read == {"-1 flags 1", "5 flags 5", "6 flags 5"}
 
 
 def test_one_silent_bookie_does_not_hold_recovery_up() -> None:

@@ -8,6 +8,7 @@ from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
+from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import LedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
@@ -281,6 +282,11 @@ def test_scoped_entries_are_compacted(bench: Bench) -> None:
     bench.collect(major=True)
     assert bench.collector.status.moved_entry_count == 1
     assert bench.entries(SCOPED, [0]) == [entry(0, 900, SCOPED)]
+
+
+def test_unless_configured_compactions_come_every_hour_and_every_day() -> None:
+    config = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
+    assert (config.minor_compaction_interval_s, config.major_compaction_interval_s) == (60 * 60, 24 * 60 * 60)
 
 
 def test_compactions_come_by_their_intervals(disk: CrashingDisk) -> None:

@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.storage.ledger_cache import PAGE_BYTES, LedgerCache, P
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk.ledger_index import LOCATION_SIZE, PAGE_COUNT
 from protocol_specs.fields import NO_ENTRY
+from protocol_specs.ledger_id import join
 
 PAGE = array("Q", [1, 2])
 
@@ -31,6 +32,23 @@ def test_the_pages_used_last_are_kept() -> None:
     assert cache.get((1, 1)) is None
     assert cache.get((1, 0)) is cache.get((2, 0)) is PAGE
     assert (len(cache), cache.size_bytes) == (2, 2 * BYTES)
+
+
+def test_a_ledger_of_another_scope_has_pages_of_its_own() -> None:
+    cache, scoped = LedgerCache(10**6), join(1, 7)
+    cache.put((7, 0), array("Q", [10]), cache.generation)
+    assert (scoped, 0) not in cache
+    assert not cache.answers((scoped, 0))
+    cache.put((scoped, 0), array("Q", [20, 21]), cache.generation)
+    assert [cache.has_location(each, 1) for each in (7, scoped)] == [False, True]
+    cache.flushed([PagePart(scoped, 0, 2, array("Q", [22]))], lambda _: 1)
+    assert [cache.get((each, 0)) for each in (7, scoped)] == [array("Q", [10]), array("Q", [20, 21, 22])]
+    cache.moved([PagePart(7, 0, 0, array("Q", [11]))])
+    assert [cache.get((each, 0)) for each in (7, scoped)] == [array("Q", [11]), array("Q", [20, 21, 22])]
+    held = cache.hold((7, 0))
+    assert cache.hold((scoped, 0)) is not held
+    cache.forget({7})
+    assert [(each, 0) in cache for each in (7, scoped)] == [False, True]
 
 
 def test_short_pages_take_little_memory() -> None:
