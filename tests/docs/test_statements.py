@@ -19,10 +19,17 @@ of_each = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda each: str(
 
 
 @cache
-def functions_in(path: str) -> set[str]:
-    """The functions of a file, which is not run for that."""
+def functions_in(path: str) -> dict[str, set[str]]:
+    """The functions at the top of a file, which is not run for that, and the last names of their decorators."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return {each.name: {_last_name(decorator) for decorator in each.decorator_list} for each in functions}
+
+
+def _last_name(decorator: ast.expr) -> str:
+    """``skip`` of ``@pytest.mark.skip`` and of ``@pytest.mark.skip("why")``."""
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(name).rpartition(".")[2]
 
 
 @cache
@@ -51,12 +58,17 @@ def test_a_statement_has_its_state(statement: dict[str, Any]) -> None:
 
 
 @of_each
-def test_what_is_here_has_tests_that_exist(statement: dict[str, Any]) -> None:
+def test_what_is_here_has_tests_that_are_run(statement: dict[str, Any]) -> None:
     tests = statement.get("tests", [])
     assert tests or statement["state"] not in ("works", "differs")
     for path, name in (test.split("::") for test in tests):
-        assert name in functions_in(path)
-        assert name.startswith("test_") if path.startswith("tests/") else path.startswith("compat_tests/")
+        decorators = functions_in(path)[name]
+        if path.startswith("tests/"):
+            assert name.startswith("test_")
+            assert decorators.isdisjoint({"skip", "skipif", "xfail"})
+        else:
+            assert path.startswith("compat_tests/")
+            assert "case" in decorators
 
 
 @of_each
