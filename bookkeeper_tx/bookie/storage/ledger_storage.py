@@ -169,7 +169,7 @@ class LedgerStorage:
             self._unflushed.change(ledger)
             return ledger, True
         if ledger.master_key != master_key:
-            if ledger.master_key:
+            if ledger.master_key or not ledger.limbo:
                 raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
             # It was made for what it may have lost, and its metadata did not tell the key: as with Java the first wins.
             ledger.master_key = master_key
