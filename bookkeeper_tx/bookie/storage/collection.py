@@ -179,7 +179,7 @@ class StorageCollection:
             self._deleted.expire()
         except OSError as error:
             log.warn("a log goes on, or a list of deleted ledgers stays: {error}", error=error)
-        return set(self._directories.list_files()) - self._logs.written_names
+        return set(self._directories.list_answering()) - self._logs.written_names
 
     async def _move(self, found: Sequence[PlacedRun]) -> Moved:
         if self._unflushed.snapshot is not None:

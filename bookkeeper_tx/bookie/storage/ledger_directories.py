@@ -63,7 +63,7 @@ class LedgerDirectories:
         self._elsewhere = {name: directory for name, directory in found.items() if directory != self._first}
         return names
 
-    def list_files(self) -> list[str]:
+    def list_answering(self) -> list[str]:
         """Return the names in the directories that answer; raises OSError if none does.
 
         Whoever does not find a log here must not take it for gone.

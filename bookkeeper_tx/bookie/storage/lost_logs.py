@@ -38,11 +38,12 @@ class LostLogs:
     def erase_locations(self, ledger_ids: Iterable[int]) -> None:
         """Erase the locations of ``ledger_ids`` in logs that are gone, durably, if logs may be gone.
 
-        Blocks, before anything else is read or written.  Raises OSError, StorageFailed: nobody knows then what is here.
+        Blocks, before anything else is read or written.  Raises OSError, also if one of the directories does not
+        answer, RefusedToStart, StorageFailed: nobody knows then what is here.
         """
         if not self.possible:
             return
-        names = frozenset(self._directories.list_files())
+        names = frozenset(self._directories.find())
         count = sum(self._erase(ledger_id, names) for ledger_id in ledger_ids)
         if count:
             log.warn("{count} entries were in entry logs that are gone", count=count)

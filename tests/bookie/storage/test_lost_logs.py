@@ -1,5 +1,8 @@
 """bookkeeper_tx.bookie.storage.lost_logs: what is in a log that is gone is not here, and can be stored again."""
 
+import contextlib
+import errno
+
 import pytest
 
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
@@ -112,3 +115,37 @@ def test_without_a_loss_a_location_stays(disk: CrashingDisk, ledger_id: int) -> 
     lose(disk, *filled(disk, ledger_id)[:1])
     with pytest.raises(StorageFailed):
         read(opened(disk), ledger_id, 0)
+
+
+def test_a_directory_that_does_not_answer_once_is_not_gone(
+    disk: CrashingDisk, ledger_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = DIRECTORY + "2"
+    disk.make_directories(other)
+    storage = opened(disk, more=[other])
+    storage.open_for(ledger_id, KEY)
+    for entry_id in range(COUNT):
+        add(storage, run_of(entry_id, SIZE, ledger_id=ledger_id))
+        flush(storage)
+    result_of(storage.stop())
+    listed, list_directory, failing, failed = 0, disk.list_directory, 0, True
+
+    def broken_once(path: str) -> list[str]:
+        nonlocal listed, failed
+        if path == other:
+            listed += 1
+            if listed == failing:
+                failed = True
+                raise OSError(errno.EIO, "I/O error", path)
+        return list_directory(path)
+
+    monkeypatch.setattr(disk, "list_directory", broken_once)
+    while failed:
+        listed, failed, failing = 0, False, failing + 1
+        with contextlib.suppress(OSError):
+            result_of(opened(disk, more=[other], logs_lost=True).stop())
+        listed = failing
+        storage = opened(disk, more=[other])
+        assert storage.indexed_ranges(ledger_id, 0, 1) == [range(COUNT)]
+        result_of(storage.stop())
+    assert failing > 1
