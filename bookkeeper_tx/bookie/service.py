@@ -230,7 +230,7 @@ class BookieService(Service):
 
         So the note of an earlier kill stays.
         """
-        note = RunNote(self._disk, directories.ledgers[0], self._config.journal_data_written)
+        note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
         if not directories.read_only and not note.tells_of_loss():
             bookie.on_clean_stop = note.remove
             try:

@@ -78,7 +78,8 @@ class Integrity:
         current = os.path.join(config.ledger_directory, CURRENT)
         self._marked_path = os.path.join(current, MARKED_NAME)
         self._journaled = config.journal_data_written
-        self._note = RunNote(disk, current, self._journaled)
+        places = (*config.ledger_directories, *config.index_directories)
+        self._note = RunNote(disk, [os.path.join(each, CURRENT) for each in places], self._journaled)
         self._read_only = False
         self._reason = ""
         """Why entries may be lost, until all ledgers are marked; empty if they are not."""
@@ -95,14 +96,14 @@ class Integrity:
         """Find out whether entries may be lost: with their cookies, those that are ``lost``, or by a kill.
 
         With lost cookies the storage will look for entry logs that are gone, too, and the marks of journal files
-        that are gone are removed.  Blocks; raises RefusedToStart on a
-        read-only file system, OSError.
+        that are gone are removed; that all ledgers are to be marked is noted before.  Blocks; raises RefusedToStart on
+        a read-only file system, OSError.
         """
         note = self._note
         if lost is not None:
             self._reason = lost.reason
         elif note.tells_of_loss():
-            self._reason = "the bookie was killed, and journalWriteData was false"
+            self._reason = "the bookie was killed: journalWriteData was false, or an earlier loss was not seen to"
         self._read_only = directories.read_only
         if self._read_only:
             if self._reason:
@@ -110,6 +111,9 @@ class Integrity:
             return
         note.write()
         if lost is not None:
+            # Before anything is erased: the next start may find all cookies, and would take what is erased for absent.
+            note.write_loss()
+            self._remove_marked()
             self._storage.lost_logs.possible = True
             journals = [directories.journal, *directories.more_journals]
             for path in forget_marks(self._disk, journals, directories.ledgers):

@@ -44,6 +44,7 @@ class LostLogs:
         if not self.possible:
             return
         names = frozenset(self._directories.find())
+        self._writer.set_needs_integrity_check(True)  # first: a kill may come at any of them
         count = sum(self._erase(ledger_id, names) for ledger_id in ledger_ids)
         if count:
             log.warn("{count} entries were in entry logs that are gone", count=count)

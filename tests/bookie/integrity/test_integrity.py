@@ -11,9 +11,10 @@ from bookkeeper_tx.bookie.integrity.back_off import INTERVAL_S, INTERVAL_S_MAX
 from bookkeeper_tx.bookie.integrity.integrity import Integrity
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
-from tests.bookie.crashing_disk import DISK_SIZE, CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.bookie.integrity.test_full_check import COUNT, cluster_of, stored, written
+from tests.bookie.storage.storages import new_storage
 from tests.bookie.test_bookie import CONFIG
 from tests.bookie.workers import InlineWorker
 
@@ -309,3 +310,39 @@ def test_a_read_only_file_system_is_served_while_a_check_is_needed_if_all_is_mar
     bookie.wait(checking.before_serving())
     bookie.wait(checking.start())
     assert (bookie.clients, bookie.first) == ([], UnknownLedgerState)
+
+
+@pytest.mark.parametrize("killed_at", ["replay", "marking"])
+def test_what_was_erased_while_a_disk_was_not_mounted_is_in_limbo_when_all_cookies_are_there_again(
+    disk: CrashingDisk, killed_at: str
+) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(1)
+    logs: dict[str, bytes] = {}
+    for path in [f"{DIRECTORY}/{name}" for name in disk.list_directory(DIRECTORY) if name.endswith(".log")]:
+        logs[path] = disk.read(path)
+        disk.remove(path)
+    disk.sync_directory(DIRECTORY)
+    integrity = bookie.new_integrity()
+    integrity.before_replay(Directories(disk, "/data", "/data"), WIPED)
+    bookie.storage = new_storage(disk, DIRECTORY, logs_lost=True, data_integrity_checking=True)
+    if killed_at == "marking":
+        bookie.cluster.state.away = True
+        with pytest.raises(MetadataUnavailable):
+            bookie.wait(integrity.before_serving())
+        bookie.cluster.state.away = False
+    disk.crash()
+    disk.restart()
+    for path, data in logs.items():
+        disk.replace(path, data)
+    bookie.open()
+    assert bookie.storage.limbo.needs_check()
+    bookie.mark_all(None)
+    assert bookie.first is UnknownLedgerState
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(1)
+    assert bookie.first == bookie.before[0]
+    bookie.mark_all(None)
+    assert not bookie.storage.limbo.needs_check(), "the loss is seen to"

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,8 @@ LOG_BYTES = 2000
 
 
 def opened(disk: CrashingDisk, **settings: object) -> LedgerStorage:
-    return new_storage(disk, DIRECTORY, entry_log_bytes_max=LOG_BYTES, **settings)  # type: ignore[arg-type]
+    checks: Any = {"data_integrity_checking": True} | settings
+    return new_storage(disk, DIRECTORY, entry_log_bytes_max=LOG_BYTES, **checks)
 
 
 def filled(disk: CrashingDisk, ledger_id: int) -> list[str]:
