@@ -109,10 +109,15 @@ class Cookie:
         """The index directories, which are by default those of the ledgers."""
         return _paths(self.index_directories) or self.paths_of_ledgers
 
+    @property
+    def paths(self) -> set[str]:
+        """The directories of all kinds."""
+        journals = filter(None, self.journal_directories.split(","))
+        return {*journals, *self.paths_of_ledgers, *self.paths_of_indexes}
+
     def has_directory(self, path: str) -> bool:
         """Tell whether it names a directory, of whichever kind."""
-        journals = self.journal_directories.split(",")
-        return path in (*journals, *self.paths_of_ledgers, *self.paths_of_indexes)
+        return path in self.paths
 
     def _index_directories(self, stored: "Cookie") -> tuple[str, str]:
         """Return the index directories of both, which are by default those of the ledgers."""

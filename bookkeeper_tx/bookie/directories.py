@@ -173,6 +173,17 @@ class Directories:
                 files[path] = self._disk.read(path)
         return files
 
+    def read_left_out(self, named: Iterable[str]) -> dict[str, bytes]:
+        """Return the cookies, by path, in directories of ``named`` that are not configured.  Raises OSError."""
+        configured = set(map(os.path.normpath, self._configured))
+        files: dict[str, bytes] = {}
+        for directory in sorted(named):
+            if os.path.normpath(directory) not in configured:
+                path = os.path.join(directory, CURRENT, COOKIE_NAME)
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    files[path] = self._disk.read(path)
+        return files
+
     @property
     def former_id(self) -> str | None:
         """The bookie id in the first cookie that is here, None if there is none; raises RefusedToStart."""

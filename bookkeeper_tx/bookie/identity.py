@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.cookie_plan import CookiePlan
 from bookkeeper_tx.bookie.directories import Directories
-from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies
+from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies, refuse_left_out
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.metadata.interfaces import MetadataStore
@@ -68,7 +68,10 @@ class Identity:
             if not config.data_integrity_checking or stored is None:
                 raise
             files = await run(directories.read_cookies)
-            return lost_cookies(expected, *stored, files, config.data_integrity_stamp_missing_cookies)
+            lost = lost_cookies(expected, *stored, files, config.data_integrity_stamp_missing_cookies)
+            if lost is not None:
+                refuse_left_out(expected, await run(directories.read_left_out, lost.named))
+            return lost
         await run(directories.write_cookies, plan)
         if plan.to_store:
             await self._store.write_cookie(self._bookie_id, plan.data, None if stored is None else stored[1])

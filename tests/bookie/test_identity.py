@@ -121,6 +121,29 @@ def test_a_new_directory_is_no_loss_if_storage_may_expand(tmp_path: Path, checki
     assert wiped.identity.lost is not None
 
 
+def test_a_directory_that_is_left_out_but_still_there_is_not_lost(tmp_path: Path, checking: Any) -> None:
+    two = tmp_path / "two"
+    checking(more_ledger_directories=(str(two),)).establish()
+    with pytest.raises(RefusedToStart, match=r"two/current/VERSION .* name it again, or move it away"):
+        checking().establish()
+    two.rename(tmp_path / "away")
+    bookie = checking()
+    bookie.establish()
+    assert bookie.identity.lost is not None
+    (two / "current").mkdir(parents=True)
+    other = Cookie.of("another", "/j", str(two), bookie.identity.instance_id)
+    (two / "current" / "VERSION").write_bytes(other.encode())
+    checking().establish()
+
+
+def test_a_directory_that_is_written_in_another_way_is_not_left_out(tmp_path: Path, checking: Any) -> None:
+    two = tmp_path / "two"
+    checking(more_ledger_directories=(f"{two}/",)).establish()
+    bookie = checking(more_ledger_directories=(str(two),))
+    bookie.establish()
+    assert bookie.identity.lost is not None
+
+
 def test_a_bookie_that_may_not_write_them_says_so(checking: Any) -> None:
     first = checking()
     first.establish()

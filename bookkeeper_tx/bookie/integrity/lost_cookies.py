@@ -24,6 +24,8 @@ class Stamps:
     """The version of the cookie in the store."""
     reason: str
     """What is missing, or differs."""
+    named: frozenset[str] = frozenset()
+    """The directories that the cookies name which are there."""
 
 
 def lost_cookies(
@@ -39,10 +41,12 @@ def lost_cookies(
             "the cluster has no instance id, by which a wiped directory is told from that of another cluster: "
             "leave out dataIntegrityChecking"
         )
+    named: set[str] = set()
     differing = [f"there is no cookie {path}" for path, data in files.items() if data is None]
     for source, data in [("the metadata store", stored), *files.items()]:
         if data is not None:
             found = Cookie.decode(data, source)
+            named |= found.paths
             if (found.bookie_id, found.instance_id) != (expected.bookie_id, expected.instance_id):
                 expected.verify(found, source)
             differing += [f"the cookie in {source} names other directories"] if not _fits(expected, found) else []
@@ -54,7 +58,21 @@ def lost_cookies(
             f"{reason}: bring back the data, or, if it is lost, set dataIntegrityStampMissingCookies=true, and this "
             f"bookie {expected.bookie_id} copies it from other bookies"
         )
-    return Stamps(expected.encode(), tuple(files), version, reason)
+    return Stamps(expected.encode(), tuple(files), version, reason, frozenset(named))
+
+
+def refuse_left_out(expected: Cookie, left_out: Mapping[str, bytes]) -> None:
+    """Raise RefusedToStart if a cookie in a directory that is not configured any more, by path, is of this bookie.
+
+    What is in it is not lost, and would be erased from the indexes.
+    """
+    for path, data in left_out.items():
+        found = Cookie.decode(data, path)
+        if (found.bookie_id, found.instance_id) == (expected.bookie_id, expected.instance_id):
+            raise RefusedToStart(
+                f"{path} is a cookie of this bookie {expected.bookie_id}, but its directory is not configured any "
+                "more, and what is in it would count as lost: name it again, or move it away"
+            )
 
 
 def _fits(expected: Cookie, found: Cookie) -> bool:
