@@ -39,7 +39,7 @@ NOT_WRITABLE: Final = (
 )
 
 MARKED_NAME: Final = "ledgersMarked"
-"""A file beside the indexes while they need a check: all ledgers are marked that were there when the check began."""
+"""A file in a ledger directory while a check is needed: all ledgers are marked that were there when it began."""
 
 log = Logger()
 
@@ -75,8 +75,7 @@ class Integrity:
         self._reactor = reactor
         self._config = config
         self._disk = disk
-        current = os.path.join(config.ledger_directory, CURRENT)
-        self._marked_path = os.path.join(current, MARKED_NAME)
+        self._marked_paths = [os.path.join(each, CURRENT, MARKED_NAME) for each in config.ledger_directories]
         self._journaled = config.journal_data_written
         places = (*config.ledger_directories, *config.index_directories)
         self._note = RunNote(disk, [os.path.join(each, CURRENT) for each in places], self._journaled)
@@ -133,7 +132,9 @@ class Integrity:
             self._reason = ""
             if self._journaled:
                 await self._writes.run(self._note.remove)
-        elif await self._reads.run(self._storage.limbo.needs_check) and not self._disk.exists(self._marked_path):
+        elif await self._reads.run(self._storage.limbo.needs_check) and not any(
+            map(self._disk.exists, self._marked_paths)
+        ):
             if self._read_only:
                 raise RefusedToStart(NOT_WRITABLE)
             log.warn("ledgers that are not known here may be lost: they are put into limbo")
@@ -155,7 +156,7 @@ class Integrity:
     async def _mark(self, only_unknown: bool) -> None:
         flushed = partial(durable, self._reactor, self._storage)
         count = await PreBoot(self._store, self._storage, self._bookie_id, flushed).run(only_unknown)
-        await self._writes.run(self._disk.replace, self._marked_path, b"")
+        await self._writes.run(self._disk.replace, self._marked_paths[0], b"")
         log.warn("{count} ledgers are in limbo until their entries are copied from other bookies", count=count)
 
     async def start(self) -> None:
@@ -216,9 +217,10 @@ class Integrity:
         self._storage.limbo.set_needs_check(False)
 
     def _remove_marked(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self._disk.remove(self._marked_path)
-            self._disk.sync_directory(os.path.dirname(self._marked_path))
+        for path in self._marked_paths:
+            with contextlib.suppress(FileNotFoundError):
+                self._disk.remove(path)
+                self._disk.sync_directory(os.path.dirname(path))
 
     def _ended(self, failure: Failure) -> None:
         if not self._stopped:

@@ -41,6 +41,10 @@ class Checking(Repaired):
         parts: Any = (self._config, self.disk, store, SELF, self.storage, worker, worker, self._make_client)
         return Integrity(self.cluster.clock, *parts)
 
+    def expand(self, first: str, *more: str) -> None:
+        """Configure other ledger directories from the next start on."""
+        self._config = evolve(self._config, ledger_directory=first, more_ledger_directories=more)
+
     def mark_all(self, lost: Stamps | None = WIPED) -> None:
         """Do what a start does before it serves."""
         self.integrity = self.new_integrity()
@@ -346,3 +350,19 @@ def test_what_was_erased_while_a_disk_was_not_mounted_is_in_limbo_when_all_cooki
     assert bookie.first == bookie.before[0]
     bookie.mark_all(None)
     assert not bookie.storage.limbo.needs_check(), "the loss is seen to"
+
+
+def test_marks_count_when_a_new_directory_comes_first(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    late = written(bookie.cluster, 2, 2, 2, closed=False, count=0)
+    disk.make_directories("/new/current")
+    bookie.expand("/new", "/data")
+    bookie.mark_all(None)
+    assert bookie.storage.ledger(late) is None
+    bookie.wait(bookie.integrity.start())
+    bookie.pass_time(1)
+    assert not bookie.storage.limbo.needs_check()
+    bookie.storage.limbo.set_needs_check(True)
+    bookie.mark_all(None)
+    assert bookie.storage.ledger(late) is not None, "those marks are not for a later loss"
