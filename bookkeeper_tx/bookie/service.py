@@ -228,11 +228,12 @@ class BookieService(Service):
     def _note_run(self, bookie: Bookie, directories: Directories) -> None:
         """Note that a bookie runs which does not check its data: a later start may, and what a kill has lost is lost.
 
-        So the note of an earlier kill stays.
+        So the note of an earlier kill stays, also after a clean stop.
         """
         note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
-        if not directories.read_only and not note.tells_of_loss():
-            bookie.on_clean_stop = note.remove
+        if not directories.read_only:
+            if not note.tells_of_loss():
+                bookie.on_clean_stop = note.remove
             try:
                 note.write()
             except OSError as error:

@@ -179,3 +179,12 @@ def test_a_kill_that_has_lost_entries_is_known_when_data_are_checked_from_then_o
     Serving(tmp_path, world.unstarted()[0], data_integrity_checking=True).stop()
     assert note.with_name("ledgersMarked").exists()
     assert not note.exists()
+
+
+def test_a_run_is_noted_over_the_note_of_a_java_bookie_that_was_killed(tmp_path: Path) -> None:
+    world, note = World(), tmp_path / "data/current/DIRTY"
+    Serving(tmp_path, world.open()[0], journal_data_written=False).stop()
+    note.write_bytes(b"")
+    Serving(tmp_path, world.unstarted()[0], journal_data_written=False).stop()
+    Serving(tmp_path, world.unstarted()[0], data_integrity_checking=True).stop()
+    assert note.with_name("ledgersMarked").exists()

@@ -49,7 +49,8 @@ class RunNote:
         try:
             self._disk.replace(self._path, CONTENT)
         except OSError:
-            self._disk.replace(self._path, b"")  # a full disk may have room for a name
+            # A full disk may have room for a name.  Not for this one: an empty note does not say what ours does.
+            self._disk.replace(os.path.join(self._directories[0], LOSS_NAME), b"")
 
     def write_loss(self) -> None:
         """Note, durably, that entries may be lost: in all directories, for any of them may be another one's place."""
