@@ -14,6 +14,10 @@ from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.errors import RefusedToStart
 
 
+class CookiesDiffer(RefusedToStart):
+    """A cookie is missing, or names another bookie or other directories: what was there may be lost."""
+
+
 @frozen
 class CookiePlan:
     """The cookies to write before the bookie may serve: the files first, in this order, then the one in the store."""
@@ -34,13 +38,13 @@ def plan_cookie(
 
     ``stored`` is the metadata store's cookie; ``files`` maps each cookie's path to its content or None; ``filled`` are
     those of them whose directories hold more than cookies; ``expands`` says whether new, empty ledger and index
-    directories are taken.  Raises RefusedToStart.
+    directories are taken.  Raises RefusedToStart, as CookiesDiffer if a loss may be the reason.
     """
     expands = expands and stored is not None
     found = {path: Cookie.decode(data, path) for path, data in files.items() if data is not None}
     missing = tuple(path for path in files if path not in found)
     for path, cookie in found.items():
-        expected.verify(cookie, path, expands)
+        _verify(expected, cookie, path, expands)
     if stored is None:
         if filled:
             raise RefusedToStart(
@@ -51,13 +55,13 @@ def plan_cookie(
         first = next((data for data in files.values() if data is not None), None)
         return CookiePlan(first or expected.encode(), missing, True)
     in_store = Cookie.decode(stored, "the metadata store")
-    expected.verify(in_store, "the metadata store", expands)
+    _verify(expected, in_store, "the metadata store", expands)
     new = [path for path in files if not in_store.has_directory(_owner(path))] if expands else []
     # Cookies of other new directories do not count: they are written before all are there.
     old = [in_store, *(cookie for path, cookie in found.items() if path not in new)]
     for path in missing:
         if path not in new or any(cookie.has_directory(_owner(path)) for cookie in old):
-            raise RefusedToStart(
+            raise CookiesDiffer(
                 f"the metadata store knows bookie {expected.bookie_id}, but there is no cookie {path}: the directory "
                 "is empty or not this bookie's.  Bring back its data; or, if it is lost, let the cluster recover it "
                 "from other bookies and delete the cookie in the metadata store"
@@ -69,6 +73,13 @@ def plan_cookie(
         return CookiePlan(stored)
     data = expected.encode()
     return CookiePlan(data, (*missing, *(path for path in found if files[path] != data)), stored != data)
+
+
+def _verify(expected: Cookie, stored: Cookie, source: str, expands: bool) -> None:
+    try:
+        expected.verify(stored, source, expands)
+    except RefusedToStart as error:
+        raise CookiesDiffer(str(error)) from error
 
 
 def _owner(path: str) -> str:

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.cookie import Cookie
-from bookkeeper_tx.bookie.cookie_plan import CookiePlan
+from bookkeeper_tx.bookie.cookie_plan import CookiePlan, CookiesDiffer
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies, refuse_left_out
 from bookkeeper_tx.config import BookieConfig
@@ -64,7 +64,7 @@ class Identity:
         stored = await self._store.read_cookie(self._bookie_id)
         try:
             plan = await run(directories.plan_cookie, expected, None if stored is None else stored[0])
-        except RefusedToStart:
+        except CookiesDiffer:
             if not config.data_integrity_checking or stored is None:
                 raise
             files = await run(directories.read_cookies)

@@ -121,6 +121,17 @@ def test_a_new_directory_is_no_loss_if_storage_may_expand(tmp_path: Path, checki
     assert wiped.identity.lost is not None
 
 
+def test_a_new_directory_that_holds_data_is_refused_also_if_cookies_may_be_written(
+    tmp_path: Path, checking: Any
+) -> None:
+    checking().establish()
+    log = tmp_path / "new" / "current" / "7.log"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"BKLO")
+    with pytest.raises(RefusedToStart, match="is new, but holds data"):
+        checking(more_ledger_directories=(str(tmp_path / "new"),), storage_expansion_allowed=True).establish()
+
+
 def test_a_directory_that_is_left_out_but_still_there_is_not_lost(tmp_path: Path, checking: Any) -> None:
     two = tmp_path / "two"
     checking(more_ledger_directories=(str(two),)).establish()
