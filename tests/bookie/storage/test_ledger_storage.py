@@ -72,8 +72,11 @@ def test_the_key_is_checked_also_after_a_restart(disk: CrashingDisk, storage: Le
         assert not each.open_for(7, KEY)[1]
 
 
-def test_a_key_of_zeros_is_a_key(disk: CrashingDisk, storage: LedgerStorage) -> None:
-    storage.open_for(7, bytes(20))
+@pytest.mark.parametrize("own", [bytes(20), b""])
+def test_a_key_of_zeros_or_of_nothing_is_a_key(disk: CrashingDisk, storage: LedgerStorage, own: bytes) -> None:
+    storage.open_for(7, own)
+    with pytest.raises(Unauthorized):
+        storage.open_for(7, KEY)
     with pytest.raises(Unauthorized):
         restarted(disk, storage).open_for(7, KEY)
 
