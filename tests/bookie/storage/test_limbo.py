@@ -84,7 +84,7 @@ def test_a_storage_that_needs_a_check_is_opened_only_by_a_bookie_that_checks(dis
 
 def test_the_first_key_is_that_of_a_ledger_whose_key_was_not_known(disk: CrashingDisk) -> None:
     storage = opened(disk)
-    storage.open_for(LEDGER, b"")
+    storage.limbo.enter(storage.open_for(LEDGER, b"")[0], False)
     flush(storage)
     storage = opened(disk)
     assert storage.open_for(LEDGER, KEY)[1]
