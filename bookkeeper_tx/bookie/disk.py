@@ -46,6 +46,12 @@ def out_of_descriptors(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
+def remove_durably(disk: "Disk", path: str) -> None:
+    """Remove a file, for good; raises OSError."""
+    disk.remove(path)
+    disk.sync_directory(os.path.dirname(path))
+
+
 class File:
     """An open file, read and written at offsets."""
 

@@ -5,14 +5,12 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.cluster_client import cluster_client
 from bookkeeper_tx.bookie.http.administered import ANSWER_BYTES_MAX, Administered, Phase
 from bookkeeper_tx.bookie.http.client import ClientOnDemand
 from bookkeeper_tx.bookie.http.origin import is_loopback
 from bookkeeper_tx.bookie.http.server import listen
-from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.config import BookieConfig, ClientConfig, WireProtocol
-from bookkeeper_tx.metadata.one_bookie_store import OneBookieStore
-from bookkeeper_tx.metadata.store import open_metadata_store
+from bookkeeper_tx.config import BookieConfig
 
 log = Logger()
 
@@ -24,8 +22,10 @@ class HttpServer:
     """
 
     def __init__(self, reactor: Any, config: BookieConfig, **parts: Any) -> None:
-        self._clients = [ClientOnDemand(lambda: _client(reactor, config, None))]
-        self._clients.append(ClientOnDemand(lambda: _client(reactor, config, self.bookie.bookie_id)))
+        self._clients = [ClientOnDemand(lambda: cluster_client(reactor, config, ANSWER_BYTES_MAX))]
+        self._clients.append(
+            ClientOnDemand(lambda: cluster_client(reactor, config, ANSWER_BYTES_MAX, self.bookie.bookie_id))
+        )
         client, own_client = self._clients
         self.bookie = Administered(config=config, client=client, own_client=own_client, **parts)
         self._port = listen(reactor, config, self.bookie)
@@ -56,15 +56,3 @@ class HttpServer:
         await self._port.stopListening()
         for client in self._clients:
             await client.stop()
-
-
-def _client(reactor: Any, config: BookieConfig, only_bookie: str | None) -> BookKeeper:
-    """Make a client of the bookie's cluster; one whose new ledgers are all on ``only_bookie``, if that is given."""
-    store: Any = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
-    settings = ClientConfig(
-        protocol=WireProtocol.V3,  # V2 cannot name ledgers of other scopes
-        metadata_timeout_s=config.metadata_timeout_s,
-        frame_size_max=config.frame_size_max,
-        read_bytes_max=ANSWER_BYTES_MAX,
-    )
-    return BookKeeper(store if only_bookie is None else OneBookieStore(store, only_bookie), settings, reactor)

@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.garbage.at_once import at_once
 from bookkeeper_tx.bookie.integrity.copying import LedgerGone
 from bookkeeper_tx.bookie.integrity.durable import durable
+from bookkeeper_tx.bookie.integrity.pre_boot import LOOKED_UP_AT_ONCE
 from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
 from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
@@ -30,9 +31,6 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
-
-LOOKED_UP_AT_ONCE: Final = 100
-"""Ledgers that the store is asked for together."""
 
 RECOVERED_AT_ONCE: Final = 10
 """Ledgers that are recovered together."""

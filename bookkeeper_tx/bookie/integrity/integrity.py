@@ -10,8 +10,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.cluster_client import cluster_client
 from bookkeeper_tx.bookie.directories import Directories
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, remove_durably
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.back_off import BackOff
 from bookkeeper_tx.bookie.integrity.durable import durable
@@ -23,10 +24,9 @@ from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.client.client import BookKeeper
-from bookkeeper_tx.config import MIB, BookieConfig, ClientConfig, WireProtocol
+from bookkeeper_tx.config import MIB, BookieConfig
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, RefusedToStart
 from bookkeeper_tx.metadata.interfaces import MetadataStore
-from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.threads.worker import Threads
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
@@ -44,17 +44,6 @@ MARKED_NAME: Final = "ledgersMarked"
 log = Logger()
 
 
-def cluster_client(reactor: Any, config: BookieConfig) -> BookKeeper:
-    """Make a client of the bookie's cluster."""
-    settings = ClientConfig(
-        protocol=WireProtocol.V3,  # V2 cannot name ledgers of other scopes
-        metadata_timeout_s=config.metadata_timeout_s,
-        frame_size_max=config.frame_size_max,
-        read_bytes_max=READ_BYTES_MAX,
-    )
-    return BookKeeper(open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s), settings, reactor)
-
-
 class Integrity:
     """Marks the ledgers of a bookie if entries may be lost, and copies what is missing while it serves."""
 
@@ -68,7 +57,7 @@ class Integrity:
         storage: LedgerStorage,
         reads: Threads,
         writes: Threads,
-        make_client: Callable[[Any, BookieConfig], BookKeeper] = cluster_client,
+        make_client: Callable[[Any, BookieConfig, int], BookKeeper] = cluster_client,
     ) -> None:
         """``reads`` are threads that look into indexes, ``writes`` the one that flushes."""
         self._make_client = make_client
@@ -177,7 +166,7 @@ class Integrity:
             await self._client.close()
 
     async def _check(self) -> None:
-        client = self._client = self._make_client(self._reactor, self._config)
+        client = self._client = self._make_client(self._reactor, self._config, READ_BYTES_MAX)
         back_off = BackOff(self._reactor)
         unwatch = self._store.watch_bookies(back_off.reset)
         try:
@@ -219,8 +208,7 @@ class Integrity:
     def _remove_marked(self) -> None:
         for path in self._marked_paths:
             with contextlib.suppress(FileNotFoundError):
-                self._disk.remove(path)
-                self._disk.sync_directory(os.path.dirname(path))
+                remove_durably(self._disk, path)
 
     def _ended(self, failure: Failure) -> None:
         if not self._stopped:

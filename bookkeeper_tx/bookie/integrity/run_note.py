@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, remove_durably
 
 NAME: Final = "DIRTY"
 CONTENT: Final = b"journalWriteData=false\n"
@@ -62,8 +62,7 @@ class RunNote:
         if not self.tells_of_loss():
             return
         for path in (*self._found(NAME), *self._found(LOSS_NAME)):
-            self._disk.remove(path)
-            self._disk.sync_directory(os.path.dirname(path))
+            remove_durably(self._disk, path)
 
     def _found(self, name: str) -> list[str]:
         """Return the paths of the notes of a name.  Unlike a look at each path, a listing fails on a broken disk."""

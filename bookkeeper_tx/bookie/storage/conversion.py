@@ -16,7 +16,7 @@ from typing import Final
 from attrs import evolve
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, remove_durably
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
@@ -76,8 +76,7 @@ class Conversion:
             self._copy_all()
             self._set_state(REMOVING)
         self._remove_source()
-        self._disk.remove(self._state_path)
-        self._disk.sync_directory(self._directory)
+        remove_durably(self._disk, self._state_path)
 
     def _state(self) -> str | None:
         if not self._disk.exists(self._state_path):

@@ -12,7 +12,7 @@ from typing import Final
 from attrs import frozen
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.disk import Disk, File, remove_durably
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, pack_locations
 from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations, put_locations
@@ -82,8 +82,7 @@ class IndexWriter:
         if needed:
             self._disk.replace(path, b"")
         elif self._disk.exists(path):
-            self._disk.remove(path)
-            self._disk.sync_directory(self._indexes.directory)
+            remove_durably(self._disk, path)
 
     def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
         """Make pages durable as they are read, each told by its ledger and number, ascending.  Raises OSError.

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors
+from bookkeeper_tx.bookie.disk import Disk, out_of_descriptors, remove_durably
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.disk.entry_log import LOG_SUFFIX, SCOPED_LOG_SUFFIX
@@ -99,9 +99,7 @@ class LedgerDirectories:
 
     def remove(self, file_name: str) -> None:
         """Remove a log, durably; raises OSError."""
-        directory = self.directory_of(file_name)
-        self._disk.remove(os.path.join(directory, file_name))
-        self._disk.sync_directory(directory)
+        remove_durably(self._disk, self.path(file_name))
         self._elsewhere.pop(file_name, None)
 
     # Which directory gets the next one -------------------------------------------------------------------------------
