@@ -93,6 +93,15 @@ class Driver(Protocol):
         """
 
 
+def answer_all(promises: Iterable[Promise[None]], error: BaseException | None) -> None:
+    """Bring the end of what all of ``promises`` wait for: nothing, or an error."""
+    for promise in promises:
+        if error is None:
+            promise.callback(None)
+        else:
+            promise.errback(error)
+
+
 async def all_of(promises: Iterable[Awaitable[object]]) -> None:
     """Return when all have their result; raises the first error in their order."""
     for promise in promises:

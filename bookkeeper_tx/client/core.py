@@ -21,7 +21,7 @@ from bookkeeper_tx.client.read_order import ReadOrder
 from bookkeeper_tx.client.update_custom_metadata import update_custom_metadata
 from bookkeeper_tx.client.write_handle import WriteHandle
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.driver import Driver, Promise, answer_all
 from bookkeeper_tx.entry.entry_list import EntryList
 from bookkeeper_tx.errors import ClientClosed, IllegalOperation, MetadataUnavailable
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
@@ -328,11 +328,7 @@ class Client(Generic[Writer, WriterAdv, Reader]):
 
     def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing or [], None
-        for answer in answers:
-            if error is None:
-                answer.callback(None)
-            else:
-                answer.errback(error)
+        answer_all(answers, error)
 
 
 AnyClient = Client[Any, Any, Any]

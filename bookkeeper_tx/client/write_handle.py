@@ -12,7 +12,7 @@ from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.writers_metadata import closed
 from bookkeeper_tx.config import WireProtocol
-from bookkeeper_tx.driver import Promise
+from bookkeeper_tx.driver import Promise, answer_all
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LedgerClosed, MetadataConflict, MetadataUnavailable
 from bookkeeper_tx.model import BookieId, LedgerMetadata, Versioned, ledger_name
@@ -217,8 +217,4 @@ class WriteHandle(LedgerHandle):
 
     def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing, []
-        for answer in answers:
-            if error is None:
-                answer.callback(None)
-            else:
-                answer.errback(error)
+        answer_all(answers, error)

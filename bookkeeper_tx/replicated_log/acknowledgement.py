@@ -6,6 +6,8 @@ from itertools import count, repeat
 from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, LogFenced, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log.dlsn import DLSN
 
+TAKEN = "another writer has taken it; what was not acknowledged may be in the log or not"
+
 
 class Acknowledgements:
     """What the appends to one ledger of a log fire with; ``stored()`` is called now and then as they do."""
@@ -29,7 +31,7 @@ def told(error: BookKeeperError, log: str) -> BookKeeperError:
     """Return what a writer of ``log`` is told of an error of its ledger."""
     if isinstance(error, (LedgerFenced, LedgerClosed)):
         kind: type[BookKeeperError] = LogFenced
-        text = "another writer has taken it; what was not acknowledged may be in the log or not"
+        text = TAKEN
     elif isinstance(error, NoSuchLedger):
         kind, text = NoSuchLog, "it was deleted, or the ledger that is written was"
     else:

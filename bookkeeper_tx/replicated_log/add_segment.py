@@ -6,6 +6,7 @@ from contextlib import suppress
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import BookKeeperError, LogFenced, MetadataConflict, NoSuchLedger, NoSuchLog
+from bookkeeper_tx.replicated_log.acknowledgement import TAKEN
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata, VersionedList
 from bookkeeper_tx.replicated_log.segment_list import LogSegment, SegmentList
 
@@ -56,10 +57,7 @@ class SegmentAdder:
                 return made, last
             if last is None or last.ledger_id != current:
                 await self.drop()
-                raise LogFenced(
-                    f"log {self.metadata.name}: another writer has taken it; what was not acknowledged may be in the "
-                    "log or not"
-                )
+                raise LogFenced(f"log {self.metadata.name}: {TAKEN}")
             added = await self._add(found)
             if added is not None:
                 return added

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.promised import promised
-from bookkeeper_tx.driver import Promise
+from bookkeeper_tx.driver import Promise, answer_all
 from bookkeeper_tx.errors import BookKeeperError, InvalidArgument, LogClosed, TooManyOutstandingAdds
 from bookkeeper_tx.replicated_log.acknowledgement import Acknowledgements, told
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
@@ -216,8 +216,4 @@ class LogWriter:
 
     def _answer_close(self, error: Exception | None, _: Any) -> None:
         answers, self._closing = self._closing, []
-        for answer in answers:
-            if error is None:
-                answer.callback(None)
-            else:
-                answer.errback(error)
+        answer_all(answers, error)

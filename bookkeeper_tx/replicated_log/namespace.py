@@ -192,13 +192,10 @@ class Namespace(Generic[Writer]):
         """Give what the list of a log says, also of one that is being deleted.  Fails with :exc:`.NoSuchLog`."""
         metadata = await self._find(name)
         found = await metadata.look()
-        if found is None or found.segments.deleting:
-            segments = SegmentList() if found is None else found.segments
-            count = segments.next_sequence_no - segments.deleted_end
-            return LogState(name, DLSN(segments.first_sequence_no, 0), count, metadata.properties, deleting=True)
-        first = found.segments.first_sequence_no
-        count = found.segments.next_sequence_no - first
-        return LogState(name, DLSN(first, 0), count, metadata.properties)
+        segments = SegmentList(deleting=True) if found is None else found.segments
+        first = segments.first_sequence_no
+        count = segments.next_sequence_no - (segments.deleted_end if segments.deleting else first)
+        return LogState(name, DLSN(first, 0), count, metadata.properties, segments.deleting)
 
     async def _find(self, name: str) -> LogMetadata:
         return await LogMetadata.find(self._client.metadata, require_name(name))
