@@ -68,6 +68,12 @@ class Network:
             self.deliver()
         raise AssertionError("messages without end")
 
+    def deliver_until(self, text: str) -> int:
+        """Deliver messages until there is one whose text has ``text`` in it; return its index."""
+        while not any(text in each.text for each in self.messages):
+            self.deliver()
+        return self.find(text)
+
     def find(self, text: str) -> int:
         """Return the index of the first message whose text has ``text`` in it."""
         for index, message in enumerate(self.messages):

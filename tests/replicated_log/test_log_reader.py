@@ -210,10 +210,9 @@ def test_from_a_time_on_nothing_is_missed_that_was_written_while_a_ledger_was_ad
     network = logs.cluster.network
     now[0] += 100
     writer.roll().addErrback(lambda failure: failure.trap(MetadataUnavailable))
-    while not any("reply store write record" in each.text for each in network.messages):
-        network.deliver()
+    reply = network.deliver_until("reply store write record")
     if answer_lost:
-        network.lose(network.find("reply store write record"))
+        network.lose(reply)
         network.run()
     now[0] += 3
     assert logs.write(writer, b"written in the ledger before") == [DLSN(0, 1)]

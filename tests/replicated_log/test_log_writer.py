@@ -109,9 +109,7 @@ def test_who_finds_the_list_changed_starts_again() -> None:
     network = logs.cluster.network
     slow = logs.client()
     opening = outcome(logs.logs(slow).open_log_writer(LOG))
-    while not any("request store write record" in each.text for each in network.messages):
-        network.deliver()
-    held = network.messages.pop(network.find("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record"))
     fast = logs.open()
     logs.write(fast, b"a")
     held.arrive()
@@ -129,9 +127,7 @@ def test_who_leads_no_longer_does_not_start_again() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
-    while not any("request store write record" in each.text for each in network.messages):
-        network.deliver()
-    held = network.messages.pop(network.find("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record"))
     fast = logs.open()
     held.arrive()
     network.run()
@@ -145,9 +141,7 @@ def test_who_leads_no_longer_keeps_the_ledger_that_is_in_the_list() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
-    while not any("reply store write record" in each.text for each in network.messages):
-        network.deliver()
-    network.lose(network.find("reply store write record"), AnswerLost())
+    network.lose(network.deliver_until("reply store write record"), AnswerLost())
     repeated = network.messages.pop()
     fast = logs.open()
     repeated.arrive()
@@ -163,9 +157,7 @@ def test_a_store_that_is_away_while_the_list_is_written() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG))
-    while not any("reply store write record" in each.text for each in network.messages):
-        network.deliver()
-    network.lose(network.find("reply store write record"))
+    network.lose(network.deliver_until("reply store write record"))
     network.run()
     assert isinstance(opening[0], MetadataUnavailable)
     writer = logs.open(logs.client())
@@ -195,9 +187,7 @@ def test_a_ledger_that_grows_while_the_one_before_is_closed_is_rolled_as_well() 
     network = logs.cluster.network
     logs.write(writer, b"x" * 10)
     writer.write(b"x" * 10)
-    while not any("write CLOSED" in each.text for each in network.messages):
-        network.deliver()
-    held = network.messages.pop(network.find("write CLOSED"))  # the store is slow
+    held = network.messages.pop(network.deliver_until("write CLOSED"))  # the store is slow
     assert logs.write(writer, *[b"y" * 10] * 5)[0] == DLSN(1, 0)
     held.arrive()
     network.run()
@@ -307,9 +297,7 @@ def test_a_lost_answer_about_the_list_adds_no_ledger_twice() -> None:
     logs.write(writer, b"a")
     network = logs.cluster.network
     rolling = outcome(writer.roll())
-    while not any("reply store write record" in each.text for each in network.messages):
-        network.deliver()
-    network.lose(network.find("reply store write record"))
+    network.lose(network.deliver_until("reply store write record"))
     network.run()
     assert isinstance(rolling[0], MetadataUnavailable)
     assert logs.write(writer, b"b") == [DLSN(0, 1)]
@@ -327,9 +315,7 @@ def test_a_roll_that_another_writer_is_ahead_of_leaves_no_ledger() -> None:
     logs.write(writer, b"a")
     network = logs.cluster.network
     rolling = outcome(writer.roll())
-    while not any("request store write record" in each.text for each in network.messages):
-        network.deliver()
-    late = network.messages.pop(network.find("request store write record"))
+    late = network.messages.pop(network.deliver_until("request store write record"))
     logs.open(logs.client())
     late.arrive()
     network.run()
@@ -345,9 +331,7 @@ def failed_roll(carried_out: bool) -> tuple[Logs, LogWriter]:
     network = logs.cluster.network
     rolling = outcome(writer.roll())
     message = f"{'reply' if carried_out else 'request'} store write record"
-    while not any(message in each.text for each in network.messages):
-        network.deliver()
-    network.lose(network.find(message))
+    network.lose(network.deliver_until(message))
     network.run()
     assert isinstance(rolling[0], MetadataUnavailable)
     return logs, writer

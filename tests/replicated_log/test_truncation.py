@@ -155,9 +155,7 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     opening = logs.logs(logs.client()).open_log_writer(LOG)
     failures: list[type[BaseException]] = []
     opening.addErrback(lambda failure: failures.append(failure.type))
-    while not any("request store write record" in each.text for each in network.messages):
-        network.deliver()
-    held = network.messages.pop(network.find("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record"))
     logs.result(logs.logs().delete_log(LOG))
     logs.result(logs.logs().create_log(LOG, 1, 1, 1))
     logs.write(logs.open(), b"new")
@@ -174,9 +172,7 @@ def test_a_deletion_that_ends_late_leaves_a_new_log_of_the_same_name(record: str
     network = logs.cluster.network
     deleting = logs.logs(logs.client()).delete_log(LOG)
     for each in ("list", "name"):
-        while not any("request store delete record" in each.text for each in network.messages):
-            network.deliver()
-        late = network.messages.pop(network.find("request store delete record"))
+        late = network.messages.pop(network.deliver_until("request store delete record"))
         if each == record:
             break
         late.arrive()

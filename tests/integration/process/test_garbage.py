@@ -8,6 +8,7 @@ import pytest
 from bookkeeper_tx.blocking import BookKeeper
 from bookkeeper_tx.errors import NoSuchLedger
 from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support.disk_bytes import disk_bytes
 from tests.integration.support.our_client import poll
 
 SETTINGS = {
@@ -31,13 +32,7 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
 
 
 def log_bytes(cluster: LocalCluster) -> int:
-    found = 0
-    for path in (cluster.bookies[0].directory / "data" / "current").glob("*.log"):
-        try:
-            found += path.stat().st_size
-        except FileNotFoundError:
-            continue  # it was collected just now
-    return found
+    return disk_bytes(cluster.bookies[0].directory / "data", "*.log")
 
 
 def write(client: BookKeeper) -> int:

@@ -21,6 +21,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AlreadyTruncated, LogFenced, NoSuchLedger
 from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support.disk_bytes import disk_bytes
 from tests.integration.support.our_client import poll
 from tests.reactor_thread import run_in_reactor
 
@@ -202,13 +203,7 @@ def test_a_follower_sees_what_is_written_across_ledgers(cluster: LocalCluster, l
 
 def test_truncation_gives_the_disk_back(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
     def log_bytes() -> int:
-        found = 0
-        for path in (cluster.bookies[0].directory / "data" / "current").glob("*.log"):
-            try:
-                found += path.stat().st_size
-            except FileNotFoundError:
-                continue  # it was collected just now
-        return found
+        return disk_bytes(cluster.bookies[0].directory / "data", "*.log")
 
     with logs.open_log_writer("orders", roll_size_bytes=500_000) as writer:
         for number in range(12):

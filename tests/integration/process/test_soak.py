@@ -14,6 +14,7 @@ from bookkeeper_tx.blocking import BookKeeper
 from bookkeeper_tx.cli.bench.process_cpu import usage
 from bookkeeper_tx.errors import NoSuchLedger
 from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.support.disk_bytes import disk_bytes
 from tests.integration.support.load_payloads import payload
 from tests.integration.support.our_client import poll
 
@@ -91,16 +92,6 @@ class Load:
     def _delete(self, ledger_id: int) -> None:
         self._client.delete_ledger(ledger_id)
         self.deleted.append(ledger_id)
-
-
-def disk_bytes(directory: Path, pattern: str = "*") -> int:
-    found = 0
-    for path in directory.rglob(pattern):
-        try:
-            found += path.stat().st_size
-        except FileNotFoundError:
-            continue  # it was collected just now
-    return found
 
 
 @pytest.mark.slow

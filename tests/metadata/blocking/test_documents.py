@@ -1,36 +1,20 @@
 """Documents, in an SQLite file and on a ZooKeeper in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.errors import InvalidArgument
-from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.documents import DOCUMENT_SIZE_MAX
-from bookkeeper_tx.metadata.sqlite.tables import Tables
+from tests.metadata.blocking.conftest import Stores
 from tests.metadata.sqlite.test_sqlite import OLD_STORE, dump
 from tests.metadata.zookeeper.fake_kazoo import BlockingWorld
 
 FOLDER = "/made/ledgers/ID-spark-sinks"
-
-
-@pytest.fixture(params=["sqlite", "zookeeper"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[BlockingStore, BlockingStore]]:
-    """Two stores of one cluster."""
-    if request.param == "zookeeper":
-        world = BlockingWorld()
-        yield world.open_blocking()[0], world.open_blocking()[0]
-        return
-    Tables(str(tmp_path / "meta.sqlite")).create()
-    uri = f"sqlite://{tmp_path}/meta.sqlite"
-    with open_blocking_store(uri) as here, open_blocking_store(uri) as elsewhere:
-        yield here, elsewhere
-
-
-Stores = tuple[BlockingStore, BlockingStore]
 
 
 def test_a_document_is_made_once_and_seen_by_all(stores: Stores) -> None:

@@ -1,7 +1,7 @@
 """Named records, in an SQLite file and on a ZooKeeper in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +10,12 @@ import pytest
 from bookkeeper_tx.errors import InvalidArgument, MetadataConflict
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.named_records import RECORD_SIZE_MAX
-from bookkeeper_tx.metadata.sqlite.tables import Tables
+from tests.metadata.blocking.conftest import Stores
 from tests.metadata.sqlite.test_sqlite import OLD_STORE, dump
 from tests.metadata.zookeeper.fake_kazoo import BlockingWorld
 
 PATH = ("logs", "orders", "list")
 FOLDER = "/made/ledgers/ID-records"
-
-Stores = tuple[BlockingStore, BlockingStore]
-
-
-@pytest.fixture(params=["sqlite", "zookeeper"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
-    """Two stores of one cluster."""
-    if request.param == "zookeeper":
-        world = BlockingWorld()
-        yield world.open_blocking()[0], world.open_blocking()[0]
-        return
-    Tables(str(tmp_path / "meta.sqlite")).create()
-    uri = f"sqlite://{tmp_path}/meta.sqlite"
-    with open_blocking_store(uri) as here, open_blocking_store(uri) as elsewhere:
-        yield here, elsewhere
 
 
 def test_a_record_is_changed_by_who_has_seen_it(stores: Stores) -> None:
