@@ -14,6 +14,10 @@ from protocol_specs.codecs import Malformed
 from protocol_specs.disk import cookie as spec
 
 
+class CookiesDiffer(RefusedToStart):
+    """A cookie is missing, or names another bookie or other directories: what was there may be lost."""
+
+
 @frozen
 class Cookie:
     """The fields of a cookie, as texts in their stored form."""
@@ -71,8 +75,8 @@ class Cookie:
         )
         return spec.build(self.layout_version, dict(zip(spec.FIELDS, values, strict=True)))
 
-    def verify(self, stored: "Cookie", source: str, expands: bool = False) -> None:
-        """Raise RefusedToStart, naming the fields that differ, unless ``stored`` is a cookie of the same bookie.
+    def differing(self, stored: "Cookie", expands: bool = False) -> list[str]:
+        """Return what differs in ``stored``, field by field; nothing in a cookie of the same bookie.
 
         ``expands``: it may have fewer ledger and index directories.
         """
@@ -83,13 +87,16 @@ class Cookie:
             "index directories (indexDirs)": self._index_directories(stored),
             "cluster (instanceId)": (self.instance_id, stored.instance_id),
         }
-        differing = [
+        return [
             f"{name}: {theirs!r} there, {ours!r} here"
             for name, (ours, theirs) in compared.items()
             if ours != theirs and not (expands and name.endswith("Dirs)") and _has_all(ours, theirs))
         ]
-        if differing:
-            raise RefusedToStart(
+
+    def verify(self, stored: "Cookie", source: str, expands: bool = False) -> None:
+        """Raise CookiesDiffer with what is :meth:`differing` in ``stored``, if anything is."""
+        if differing := self.differing(stored, expands):
+            raise CookiesDiffer(
                 f"the cookie in {source} is another bookie's; {'; '.join(differing)}.  "
                 "Start it with the settings it had, or give a directory and a name of its own"
             )

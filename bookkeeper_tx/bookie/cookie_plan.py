@@ -10,12 +10,8 @@ from collections.abc import Collection, Mapping
 
 from attrs import frozen
 
-from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie import Cookie, CookiesDiffer
 from bookkeeper_tx.errors import RefusedToStart
-
-
-class CookiesDiffer(RefusedToStart):
-    """A cookie is missing, or names another bookie or other directories: what was there may be lost."""
 
 
 @frozen
@@ -44,7 +40,7 @@ def plan_cookie(
     found = {path: Cookie.decode(data, path) for path, data in files.items() if data is not None}
     missing = tuple(path for path in files if path not in found)
     for path, cookie in found.items():
-        _verify(expected, cookie, path, expands)
+        expected.verify(cookie, path, expands)
     if stored is None:
         if filled:
             raise RefusedToStart(
@@ -55,7 +51,7 @@ def plan_cookie(
         first = next((data for data in files.values() if data is not None), None)
         return CookiePlan(first or expected.encode(), missing, True)
     in_store = Cookie.decode(stored, "the metadata store")
-    _verify(expected, in_store, "the metadata store", expands)
+    expected.verify(in_store, "the metadata store", expands)
     new = [path for path in files if not in_store.has_directory(_owner(path))] if expands else []
     # Cookies of other new directories do not count: they are written before all are there.
     old = [in_store, *(cookie for path, cookie in found.items() if path not in new)]
@@ -73,13 +69,6 @@ def plan_cookie(
         return CookiePlan(stored)
     data = expected.encode()
     return CookiePlan(data, (*missing, *(path for path in found if files[path] != data)), stored != data)
-
-
-def _verify(expected: Cookie, stored: Cookie, source: str, expands: bool) -> None:
-    try:
-        expected.verify(stored, source, expands)
-    except RefusedToStart as error:
-        raise CookiesDiffer(str(error)) from error
 
 
 def _owner(path: str) -> str:

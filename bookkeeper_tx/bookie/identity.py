@@ -6,8 +6,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.cookie import Cookie
-from bookkeeper_tx.bookie.cookie_plan import CookiePlan, CookiesDiffer
+from bookkeeper_tx.bookie.cookie import Cookie, CookiesDiffer
+from bookkeeper_tx.bookie.cookie_plan import CookiePlan
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps, lost_cookies, refuse_left_out
 from bookkeeper_tx.config import BookieConfig

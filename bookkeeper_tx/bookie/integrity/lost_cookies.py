@@ -49,7 +49,8 @@ def lost_cookies(
             named |= found.paths
             if (found.bookie_id, found.instance_id) != (expected.bookie_id, expected.instance_id):
                 expected.verify(found, source)
-            differing += [f"the cookie in {source} names other directories"] if not _fits(expected, found) else []
+            if expected.differing(found):
+                differing.append(f"the cookie in {source} names other directories")
     if not differing:
         return None
     reason = "; ".join(differing)
@@ -73,11 +74,3 @@ def refuse_left_out(expected: Cookie, left_out: Mapping[str, bytes]) -> None:
                 f"{path} is a cookie of this bookie {expected.bookie_id}, but its directory is not configured any "
                 "more, and what is in it would count as lost: name it again, or move it away"
             )
-
-
-def _fits(expected: Cookie, found: Cookie) -> bool:
-    try:
-        expected.verify(found, "")
-    except RefusedToStart:
-        return False
-    return True
