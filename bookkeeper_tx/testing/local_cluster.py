@@ -26,7 +26,7 @@ import bookkeeper_tx
 READY = re.compile(r"^bookie (?P<id>\S+) listening on (?P<host>\S+):(?P<port>\d+)$", re.MULTILINE)
 """The line that a bookie prints when it serves."""
 
-SETTINGS = {"diskUsageThreshold": 1}
+SETTINGS = {"diskUsageThreshold": 1, "diskUsageWarnThreshold": 1}
 """The disk of who runs tests may be nearly full, and tests write little."""
 
 START_TIMEOUT_S = 60.0
@@ -63,7 +63,7 @@ class LocalBookie:
         self.port = 0
         """The port on which it listens; a restart keeps it."""
         self._metadata_uri = metadata_uri
-        self._settings = dict(settings)
+        self._settings = {**SETTINGS, **settings}
         self._options = list(options)
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
@@ -90,10 +90,9 @@ class LocalBookie:
     def command(self, wire_compat: str = "") -> list[str]:
         """Return the command that runs it."""
         arguments = ["--metadata", self._metadata_uri, "--data", str(self.directory / "data"), "--port", str(self.port)]
-        if self._settings:
-            path = self.directory / "bk_server.conf"
-            path.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()))
-            arguments += ["--config", str(path)]
+        path = self.directory / "bk_server.conf"
+        path.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()))
+        arguments += ["--config", str(path)]
         if wire_compat:
             arguments += ["--wire-compat", wire_compat]
         return [sys.executable, "-c", _TWISTD, "--nodaemon", "--pidfile=", "bookie", *arguments, *self._options]
@@ -179,7 +178,7 @@ class LocalCluster:
     :param bookie_count: how many bookies
     :param metadata_uri: URI of a store; default: an SQLite file in ``directory``
     :param settings: keys of Java's ``bk_server.conf`` for every bookie (docs/guides/configuration.md); other than
-        usual, bookies write to a disk that is more than 95 % full (``diskUsageThreshold`` = 1)
+        usual, a disk is full when no byte is left (``diskUsageThreshold`` and ``diskUsageWarnThreshold`` = 1)
     :param options: more options of ``twistd bookie`` for every bookie
     :raises BookieFailed: on entering, when a bookie does not start; no method that starts one returns before it serves
     """
@@ -199,7 +198,7 @@ class LocalCluster:
         self.bookies: list[LocalBookie] = []
         """By index."""
         self._held_ports: list[socket.socket] = []
-        self._settings = {**SETTINGS, **(settings or {})}
+        self._settings = dict(settings or {})
         self._options = options
         for _ in range(bookie_count):
             self._make_bookie(self._settings, options)

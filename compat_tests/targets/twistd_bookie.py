@@ -26,6 +26,9 @@ threading.Thread(target=end_with_the_suite, daemon=True).start()
 from twisted.scripts.twistd import run; run()
 """
 
+#: The disk of who runs the suite may be nearly full, and the suite writes little.
+_SETTINGS = {"diskUsageThreshold": 1, "diskUsageWarnThreshold": 1}
+
 
 class TwistdBookie:
     """One bookie in ``work_dir``, which may be started again on its directories and its port.
@@ -50,7 +53,7 @@ class TwistdBookie:
         self.bookie_id = ""
         self.host, self.port = "127.0.0.1", choose_port()
         self._metadata_uri = metadata_uri
-        self._settings = dict(settings or {})
+        self._settings = {**_SETTINGS, **(settings or {})}
         self._options = list(options)
         self._launcher = list(launcher)
         self._log_start = 0
@@ -96,10 +99,9 @@ class TwistdBookie:
     def _command(self) -> list[str]:
         # Not port 0: a port of the system's choice may be some client's when the bookie is started again.
         words = ["--metadata", self._metadata_uri, "--data", str(self.work_dir / "data"), "--port", str(self.port)]
-        if self._settings:
-            path = self.work_dir / "bk_server.conf"
-            path.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()), encoding="utf-8")
-            words += ["--config", str(path)]
+        path = self.work_dir / "bk_server.conf"
+        path.write_text("".join(f"{key}={value}\n" for key, value in self._settings.items()), encoding="utf-8")
+        words += ["--config", str(path)]
         launcher = self._launcher or [sys.executable, "-c", _TWISTD]
         return [*launcher, "--nodaemon", "--pidfile=", "bookie", *words, *self._options]
 

@@ -30,7 +30,7 @@ def our_bookie(cluster: Any, tmp_path: Path) -> Iterator[Callable[..., LocalBook
     def make(name: str, **settings: object) -> LocalBookie:
         directory = tmp_path / name
         journal = ["--journal-dir", str(directory / "journal")]
-        bookies.append(LocalBookie(directory, cluster.uri, {"diskUsageThreshold": 1, **settings}, journal))
+        bookies.append(LocalBookie(directory, cluster.uri, settings, journal))
         start(bookies[-1])
         return bookies[-1]
 

@@ -13,7 +13,7 @@ from tests.cli.bktx_process import bktx
 from tests.cli.bookie.bookie_files import objects
 from tests.integration.support.our_client import OurClient, append, read
 
-SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "journalMaxSizeMB": 1, "diskUsageThreshold": 1}
+SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "journalMaxSizeMB": 1}
 PAYLOADS = [b"%d" % each * 300 for each in range(1500)]
 
 

@@ -37,7 +37,13 @@ WELL_WITHIN_S = 60.0
 """After the last fault."""
 
 RATE = 100e6
-SETTINGS = {"flushInterval": 500, "diskCheckInterval": 500, "journalPreAllocSizeMB": 1, "diskUsageThreshold": 0.95}
+SETTINGS = {
+    "flushInterval": 500,
+    "diskCheckInterval": 500,
+    "journalPreAllocSizeMB": 1,
+    "diskUsageThreshold": 0.95,
+    "diskUsageWarnThreshold": 0.90,
+}
 
 # Clients find the bookies, which listen on 127.0.0.1, at another address of this machine: there the links begin.
 BEHIND_LINKS = ("--advertise", "127.0.0.2")

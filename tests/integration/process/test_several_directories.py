@@ -13,7 +13,7 @@ from tests.integration.support.our_client import OurClient, append, read
 
 PAYLOADS = patterns(700, 1000, seed=1)
 LEDGERS = 6
-SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "diskUsageThreshold": 1}
+SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20}
 
 
 class Bench:

@@ -145,7 +145,7 @@ def test_a_bookie_that_has_lost_one_of_two_ledger_directories_copies_what_was_in
     """The indexes name logs in it that are gone, which the check of the start would take for damage."""
     apart = ["--journal-dir", str(tmp_path / "j"), "--index-dir", str(tmp_path / "x"), "--data"]
     first, second = tmp_path / "a", tmp_path / "b"
-    settings = SETTINGS | {"skipListSizeLimit": 1 << 17, "logSizeLimit": 1 << 17, "diskUsageThreshold": 1}
+    settings = SETTINGS | {"skipListSizeLimit": 1 << 17, "logSizeLimit": 1 << 17}
     settings["localConsistencyCheckOnStartup"] = "true"
     with LocalCluster(tmp_path, 2, settings=settings) as cluster, OurClient(cluster.metadata_uri) as client:
         bookie = cluster.bookies[cluster.add_bookie(options=[*apart, f"{first},{second}"])]
@@ -174,7 +174,7 @@ def test_a_directory_that_is_not_checked_to_its_end_is_served_by_no_bookie_that_
         cluster.kill(1)
         cluster.restart(0)
         cluster.stop_bookie(0)
-        unchecked = LocalBookie(cluster.bookies[0].directory, cluster.metadata_uri, {"diskUsageThreshold": 1}, ())
+        unchecked = LocalBookie(cluster.bookies[0].directory, cluster.metadata_uri, {}, ())
         unchecked.port = cluster.bookies[0].port
         unchecked.launch()
         with pytest.raises(BookieFailed, match="start the bookie with dataIntegrityChecking=true"):
