@@ -78,13 +78,14 @@ class Cookie:
     def differing(self, stored: "Cookie", expands: bool = False) -> list[str]:
         """Return what differs in ``stored``, field by field; nothing in a cookie of the same bookie.
 
-        ``expands``: it may have fewer ledger and index directories.
+        ``expands``: it may have fewer ledger and index directories.  Then a cookie of a version that names no index
+        directories counts as that of a bookie without; else it is not asked, for each directory has a cookie.
         """
         compared = {
             "bookie id (bookieHost)": (self.bookie_id, stored.bookie_id),
             "journal directory (journalDir)": (self.journal_directories, stored.journal_directories),
             "ledger directories (ledgerDirs)": (self.ledger_directories, stored.ledger_directories),
-            "index directories (indexDirs)": self._index_directories(stored),
+            "index directories (indexDirs)": self._index_directories(stored, expands),
             "cluster (instanceId)": (self.instance_id, stored.instance_id),
         }
         return [
@@ -101,9 +102,9 @@ class Cookie:
                 "Start it with the settings it had, or give a directory and a name of its own"
             )
 
-    def is_same(self, stored: "Cookie") -> bool:
+    def is_same(self, stored: "Cookie", expands: bool = False) -> bool:
         """Tell whether a cookie that was verified names the same directories, in the same order."""
-        ours, theirs = self._index_directories(stored)
+        ours, theirs = self._index_directories(stored, expands)
         return self.ledger_directories == stored.ledger_directories and ours == theirs
 
     @property
@@ -126,8 +127,10 @@ class Cookie:
         """Tell whether it names a directory, of whichever kind."""
         return path in self.paths
 
-    def _index_directories(self, stored: "Cookie") -> tuple[str, str]:
+    def _index_directories(self, stored: "Cookie", expands: bool) -> tuple[str, str]:
         """Return the index directories of both, which are by default those of the ledgers."""
+        if stored.layout_version < spec.LAYOUT_VERSION and not expands:
+            return "", ""
         indexes = self.index_directories, stored.index_directories
         if any(indexes):
             return indexes[0] or self.ledger_directories, indexes[1] or stored.ledger_directories

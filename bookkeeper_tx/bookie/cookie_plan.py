@@ -65,7 +65,7 @@ def plan_cookie(
     for path in new:
         if path in filled:
             raise RefusedToStart(f"{_owner(path)} is new, but holds data: storage expands to empty directories only")
-    if not missing and all(map(expected.is_same, (in_store, *found.values()))):
+    if not missing and all(expected.is_same(each, expands) for each in (in_store, *found.values())):
         return CookiePlan(stored)
     data = expected.encode()
     return CookiePlan(data, (*missing, *(path for path in found if files[path] != data)), stored != data)

@@ -65,6 +65,17 @@ def test_cookies_of_older_bookies_and_with_index_directories_are_ours_too() -> N
     assert plan(with_index, with_index, old) == CookiePlan(with_index)
 
 
+def test_an_older_cookie_does_not_say_which_index_directories_there_are() -> None:
+    old = evolve(OURS, layout_version=4).encode()
+    ours = evolve(OURS, index_directories="1\t/i")
+    files: dict[str, bytes | None] = dict.fromkeys((*FILES, "/i/current/VERSION"), old)
+    assert plan_cookie(ours, old, files, files) == CookiePlan(old)
+    with pytest.raises(RefusedToStart, match="there is no cookie /i"):
+        plan_cookie(ours, old, {**files, "/i/current/VERSION": None}, files)
+    with pytest.raises(RefusedToStart, match="indexDirs"):
+        plan_cookie(ours, old, files, files, expands=True)
+
+
 def test_the_first_start_writes_everything() -> None:
     assert plan(None, None, None, empty=True) == CookiePlan(OURS.encode(), FILES, True)
 

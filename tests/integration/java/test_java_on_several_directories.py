@@ -19,6 +19,8 @@ PAYLOADS = patterns(700, 1000, seed=1)
 LEDGERS = 8
 NAMES = ("data1", "data2", "data3")
 INDEX_NAMES = ("index1", "index2")
+NAME_NO_INDEXES = ("4.9.2", "4.14.7")
+"""Releases that refuse a cookie which names index directories, as ours does; theirs name none."""
 
 
 def listed(directory: Path, names: tuple[str, ...]) -> str:
@@ -29,9 +31,18 @@ def listed(directory: Path, names: tuple[str, ...]) -> str:
 def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
     bookies = []
 
-    def make(directory: Path, uri: str, port: int = 0, names: tuple[str, ...] = NAMES, **more: object) -> LocalBookie:
-        options = ["--data", listed(directory, names), "--index-dir", listed(directory, INDEX_NAMES)]
-        bookie = LocalBookie(directory, uri, COLLECTING | more, ["--journal-dir", str(directory / "journal"), *options])
+    def make(
+        directory: Path,
+        uri: str,
+        port: int = 0,
+        names: tuple[str, ...] = NAMES,
+        index_names: tuple[str, ...] = INDEX_NAMES,
+        **more: object,
+    ) -> LocalBookie:
+        options = ["--journal-dir", str(directory / "journal"), "--data", listed(directory, names)]
+        if index_names:
+            options += ["--index-dir", listed(directory, index_names)]
+        bookie = LocalBookie(directory, uri, COLLECTING | more, options)
         bookie.port = port
         bookies.append(bookie)
         return bookie
@@ -41,12 +52,10 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
         bookie.kill()
 
 
-def settings(directory: Path) -> dict[str, object]:
+def settings(directory: Path, index_names: tuple[str, ...] = INDEX_NAMES) -> dict[str, object]:
     """Those of a Java bookie in the same place."""
-    return SETTINGS | {
-        "ledgerDirectories": listed(directory, NAMES),
-        "indexDirectories": listed(directory, INDEX_NAMES),
-    }
+    indexes = {"indexDirectories": listed(directory, index_names)} if index_names else {}
+    return SETTINGS | {"ledgerDirectories": listed(directory, NAMES)} | indexes
 
 
 def write(ours: OurClient, count: int = LEDGERS) -> list[int]:
@@ -77,14 +86,15 @@ def used(directory: Path, names: tuple[str, ...], pattern: str) -> set[str]:
 
 
 def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster, java_bookie, our_bookie, tmp_path):
-    bookie = our_bookie(tmp_path, cluster.uri)
+    index_names = () if java_release in NAME_NO_INDEXES else INDEX_NAMES
+    bookie = our_bookie(tmp_path, cluster.uri, index_names=index_names)
     start(bookie)
     with OurClient(cluster.uri) as ours:
         stored, fenced = write(ours), write(ours, 1)
         assert raw_requests.fence(bookie.port, fenced[0]) is None
         bookie.kill()
         assert used(tmp_path, NAMES, "*.log") == set(NAMES)
-        assert used(tmp_path, INDEX_NAMES, "*.idx") == set(INDEX_NAMES)
+        assert used(tmp_path, index_names or NAMES, "*.idx") == set(index_names or NAMES)
         cluster.unregister(bookie.bookie_id)
 
         java = java_bookie(
@@ -92,7 +102,7 @@ def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster
             port=bookie.port,
             journal_dir=tmp_path / "journal",
             ledger_dir=tmp_path / "data1",
-            settings=settings(tmp_path),
+            settings=settings(tmp_path, index_names),
         )
         check(ours, stored)
         more = write(ours)
@@ -126,6 +136,10 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
         more = write(ours)
         assert bookie.stop() == 0
         wider = our_bookie(tmp_path, cluster.uri, java.port, (*NAMES, "data4"), allowStorageExpansion="true")
+        if java_release in NAME_NO_INDEXES:
+            with pytest.raises(BookieFailed, match="index directories"):
+                start(wider)
+            return
         start(wider)
         check(ours, stored + more)
     assert wider.stop() == 0
