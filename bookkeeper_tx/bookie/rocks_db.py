@@ -34,6 +34,9 @@ OPEN_TABLES_MIN: Final = 16
 DIRECTORY_MODE: Final = 0o700
 """RocksDB lets everyone read its files, in which are the master keys of ledgers."""
 
+CURRENT: Final = "CURRENT"
+"""A file that every database has."""
+
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
 
@@ -139,8 +142,11 @@ class RocksDb:
         """Open it anew: RocksDB refuses all writes after one that has failed.  What is not on the disk is lost then."""
         with contextlib.suppress(Exception):
             self._db.close()
-        with contextlib.suppress(Exception):  # then this one refuses all calls, and each write tries again
-            self._db = self._open()
+        # If that fails this one refuses all calls, and each write tries again.  A new database would have nothing of
+        # what is stored, so none is made if the path leads nowhere now: the binding makes even directories.
+        if os.path.exists(os.path.join(self.path, CURRENT)):
+            with contextlib.suppress(Exception):
+                self._db = self._open()
 
     def _write(self, change: str, *arguments: Sequence[bytes]) -> None:
         """Make changes of one kind, together; ``arguments`` has those of each."""

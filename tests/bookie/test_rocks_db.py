@@ -148,3 +148,27 @@ def test_the_binding_that_is_not_installed_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(__import__("sys").modules, "rocksdict", None)
     with pytest.raises(RefusedToStart, match=r"pip install 'bookkeeper_tx\[rocksdb\]'"):
         RocksDb(str(tmp_path), CONFIG)
+
+
+def test_a_database_whose_files_are_away_is_not_made_anew(tmp_path: Path) -> None:
+    mounted, away = tmp_path / "mounted", tmp_path / "away"
+    mounted.mkdir()
+    db = RocksDb(str(mounted / "db"), evolve(CONFIG, rocksdb_write_buffer_bytes=65536))
+    db.put([b"a"], [b"1"])
+    db.sync()
+    mounted.rename(away)
+    with pytest.raises(OSError, match="No such file"):  # as soon as it begins another file
+        db.put(KEYS, [bytes(100)] * len(KEYS))
+    assert not mounted.exists()
+    for _ in range(2):
+        with pytest.raises(OSError, match="closed"):
+            db.get(b"a")
+        with pytest.raises(OSError, match="closed"):
+            db.put([b"b"], [b"2"])
+    away.rename(mounted)
+    with pytest.raises(OSError, match="closed"):
+        db.put([b"b"], [b"2"])
+    db.put([b"b"], [b"2"])
+    db.sync()
+    assert (db.get(b"a"), db.get(b"b")) == (b"1", b"2")
+    db.close()
