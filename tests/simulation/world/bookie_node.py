@@ -14,6 +14,7 @@ from tests.simulation.world.login import Refused
 from tests.simulation.world.memory import look_at_bookie
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
+from tests.simulation.world.storage_classes import INDEX_FILES
 from tests.simulation.world.store_session import StoreSession
 from tests.simulation.world.threads import MachineThreads
 
@@ -86,7 +87,13 @@ class BookieNode:
     """A bookie that can be started, stopped and killed.  Clients have to log in if there is ``refused``."""
 
     def __init__(
-        self, network: Network, server: MetadataServer, address: str, seed: int, refused: Refused | None = None
+        self,
+        network: Network,
+        server: MetadataServer,
+        address: str,
+        seed: int,
+        refused: Refused | None = None,
+        storage_class: str = INDEX_FILES,
     ) -> None:
         self.machine = network.machine(address)
         self.machine.on_exit = self._exited
@@ -97,7 +104,7 @@ class BookieNode:
         self._choose = Random(seed).choice
         """Picks one of several directories."""
         self.bookie_id = f"{address}:{PORT}"
-        self.config = config_of(address, self.random)
+        self.config = evolve(config_of(address, self.random), ledger_storage_class=storage_class)
         if refused is not None:
             self.config = evolve(self.config, auth=login.of_bookie(self.random, refused))
         self.service: BookieService | None = None
