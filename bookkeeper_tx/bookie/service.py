@@ -23,6 +23,8 @@ from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
+from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
+from bookkeeper_tx.bookie.storage.db.location_compaction import LocationCompaction
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.interfaces import MetadataStore
@@ -317,8 +319,19 @@ class BookieService(Service):
                 threads=threads,
                 metrics=self._metrics.text,
                 check_cookies=partial(identity.check, threads.run),
+                **self._entry_locations(bookie),
             )
             self._undo.append(self._http.stop)
+
+    def _entry_locations(self, bookie: Bookie) -> dict[str, LocationCompaction]:
+        """Return what compacts databases of locations, if there are any, on a thread that no other request waits for.
+
+        The thread ends after the databases are closed, which ends a compaction.
+        """
+        indexes = bookie.parts.storage.indexes
+        if not isinstance(indexes, DbIndexes):
+            return {}
+        return {"locations": LocationCompaction(indexes, self._worker("location-compaction"))}
 
     def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""

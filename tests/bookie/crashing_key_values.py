@@ -141,6 +141,9 @@ class CrashingKeyValues(KeyValues):
         if not self._disk.syncs_lie:
             self._stored.sync()
 
+    def compact(self) -> None:
+        self._content()
+
     def close(self) -> None: ...
 
     def _content(self) -> Content:
