@@ -23,6 +23,7 @@ from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
+from bookkeeper_tx.bookie.scrubber import Scrubber
 from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
 from bookkeeper_tx.bookie.storage.db.location_compaction import LocationCompaction
 from bookkeeper_tx.config import BookieConfig
@@ -192,6 +193,7 @@ class BookieService(Service):
             await integrity.start()
         if not directories.read_only:
             self._collect_garbage(bookie, address.bookie_id, identity.instance_id)
+        self._scrub(bookie)
         self.address = address
         if self._http is not None:
             self._http.serving()
@@ -299,6 +301,16 @@ class BookieService(Service):
         if self._http is not None:
             self._metrics.garbage = collector.status
             self._http.bookie.garbage = collector
+
+    def _scrub(self, bookie: Bookie) -> None:
+        """Look now and then whether the entries are where they should be, if that is switched on."""
+        if self._config.local_scrub_interval_s > 0:
+            thread = self._worker("scrub")
+            scrubber = Scrubber(self._reactor, self._config, bookie.parts.storage, thread, self._fail)
+            self._undo.append(scrubber.stop)
+            scrubber.start()
+            if self._metrics is not None:
+                self._metrics.scrub.watch(scrubber)
 
     def _serve_http(self, address: Address, directories: Directories, bookie: Bookie, identity: Identity) -> None:
         """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""

@@ -169,6 +169,23 @@ def test_a_compaction_of_locations_has_a_thread_of_its_own(tmp_path: Path) -> No
     thread.run_all()
 
 
+def test_a_scrubber_has_a_thread_of_its_own_and_metrics(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, local_scrub_interval_s=10.0)
+    assert not serving.threads["scrub"].jobs
+    serving.reactor.advance(15)
+    serving.reactor.advance(15)
+    samples = samples_in(reply_in(serving.ask("GET /metrics").value()).text)
+    labels = frozenset({"success": "true"}.items())
+    counts = {name: value for (name, of_each), value in samples.items() if frozenset(of_each) == labels}
+    assert counts["scrubber_runTime_count"] >= 2
+    serving.stop()
+    assert not [each for each in serving.reactor.getDelayedCalls() if "Scrubber" in str(each)]
+
+
+def test_without_an_interval_there_is_no_scrubber(serving: Serving) -> None:
+    assert "scrub" not in serving.threads
+
+
 def test_with_index_files_there_is_nothing_to_compact(serving: Serving) -> None:
     assert reply_in(serving.ask(f"GET {COMPACTION}").value()).json == {}
     assert "location-compaction" not in serving.threads
