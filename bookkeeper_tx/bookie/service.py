@@ -3,6 +3,7 @@
 Each step of the start notes what undoes it; a stop, at whatever step, undoes what was done, last step first.
 """
 
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -61,8 +62,8 @@ class BookieService(Service):
     """A bookie.  It starts with the reactor; when it cannot, or has to stop, it says why and stops the reactor.
 
     ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.  ``store``, ``bind``,
-    ``make_threads``, ``clock`` and ``journal_arguments`` are for tests: another metadata store, network, threads, time
-    of day and chance.
+    ``make_threads``, ``clock``, ``chance`` and ``journal_arguments`` are for tests: another metadata store, network,
+    threads, time of day and chance.
     """
 
     name = "bookie"
@@ -78,6 +79,7 @@ class BookieService(Service):
         bind: Callable[[BookieConfig, str | None], Address] = bind,
         make_threads: Callable[[Any, str, int], Worker] = Worker,
         clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
         **journal_arguments: Any,
     ) -> None:
         self.failed = False
@@ -97,6 +99,7 @@ class BookieService(Service):
         self._bind = bind
         self._make_threads = make_threads
         self._clock = clock
+        self._chance = chance
         self._journal_arguments = journal_arguments
         self._starting: Deferred[None] | None = None
         self._metrics: Any = None
@@ -306,7 +309,8 @@ class BookieService(Service):
         """Look now and then whether the entries are where they should be, if that is switched on."""
         if self._config.local_scrub_interval_s > 0:
             thread = self._worker("scrub")
-            scrubber = Scrubber(self._reactor, self._config, bookie.parts.storage, thread, self._fail)
+            storage = bookie.parts.storage
+            scrubber = Scrubber(self._reactor, self._config, storage, thread, self._fail, self._chance)
             self._undo.append(scrubber.stop)
             scrubber.start()
             if self._metrics is not None:

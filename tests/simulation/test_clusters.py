@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve
 
 from bookkeeper_tx.bookie.operations.brake import Brake
+from bookkeeper_tx.bookie.storage.scrub import Looked, Scrub, Suspect
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.config import BookieConfig
@@ -160,6 +161,13 @@ def test_an_operation_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(TailWait, "_timed_out", lambda wait: wait._later(2.0, end, wait))
     violations = (Simulation(seed).run().violation for seed in range(20))
     assert "s, and may take 1.5 s" in str(next(each for each in violations if each is not None))
+
+
+def test_what_the_scrubber_of_a_bookie_finds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Looked(1, [Suspect(0, 1028, "entry 0 is not at offset 1024")], None)
+    monkeypatch.setattr(Scrub, "look", lambda *_: found)
+    violations = (Simulation(seed).run().violation for seed in range(storage_classes.OFFSET, 80, storage_classes.EVERY))
+    assert str(next(each for each in violations if each)) == "nothing was damaged: entry 0 is not at offset 1024"
 
 
 def seeds_of_page() -> dict[str, int | None]:

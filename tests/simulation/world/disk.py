@@ -71,6 +71,11 @@ class FaultyDisk(CrashingDisk):
             self._hidden = _part(self._tree, chosen), forgotten
             self._tree = _part(self._tree, lambda path: not chosen(path))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all paths lead to what is stored."""
+        return self._hidden is None
+
     def mount(self) -> None:
         """Bring all paths back, and make them durable, as who unmounts a file system or moves files does."""
         if self._hidden is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import define, evolve
 from twisted.logger import globalLogPublisher
 
+from bookkeeper_tx.bookie.scrubber import Scrubber
 from tests.simulation.world import faults as all_faults
 from tests.simulation.world import storage_classes
 from tests.simulation.world.aim import Aiming
@@ -17,7 +18,7 @@ from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
 from tests.simulation.world.fault import Fault
-from tests.simulation.world.history import History, Records, Stuck
+from tests.simulation.world.history import History, Records, Stuck, Violation
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
@@ -279,3 +280,7 @@ class Simulation:
 
     def _logged(self, event: Any) -> None:
         self.history.surprised(event)
+        if event.get("log_namespace") == Scrubber.__module__ and "text" in event:
+            if self._damaged is None and all(bookie.disk.is_whole for bookie in self.bookies):
+                self.history.broken(Violation(f"nothing was damaged: {event['text']}"))
+            self.history.count("scrubber's findings")
