@@ -6,7 +6,7 @@ Java's ``bk_server.conf`` keys are mapped to :class:`BookieConfig` in ``bookie/c
 from enum import Enum
 
 from attrs import Factory, field, frozen
-from attrs.validators import ge, gt, in_, le, optional
+from attrs.validators import ge, gt, in_, le, lt, optional
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
@@ -126,6 +126,11 @@ class BookieConfig:
     local_consistency_check: bool = False
     """Whether it is looked, at the start, if all entries of the indexes are in the entry logs
     (``localConsistencyCheckOnStartup``)."""
+    local_scrub_interval_s: float = 0.0
+    """About so many seconds lie between two looks at the same while the bookie serves; 0 or less: there are none
+    (``localScrubInterval``)."""
+    local_scrub_rate: float = field(default=60.0, validator=[ge(0), lt(float("inf"))])
+    """Entries that these look at in a second; 0: as many as they can (``localScrubRateLimit``)."""
     frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
     """Largest frame in bytes, its length word included (``nettyMaxFrameSizeBytes``)."""
     batch_read_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(0))

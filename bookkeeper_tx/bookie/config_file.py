@@ -29,6 +29,7 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "milliseconds or no limit": lambda setting: max(setting.integer(-(2**63)), 0) / 1000,
     "seconds or none": lambda setting: setting.integer(-(2**63)),
     "threshold": Setting.threshold,
+    "rate or no limit": Setting.rate,
 }
 """Form of a value in the file → function that returns the value of the field; None leaves the default."""
 

@@ -40,5 +40,11 @@ class KeyValues(Protocol):
 
         After an OSError they can be made, and synced, again."""
 
+    def compact(self) -> None:
+        """Write the files anew without what was deleted or has another value now.
+
+        May take minutes; other calls need not wait meanwhile, and :meth:`close` ends it.
+        """
+
     def close(self) -> None:
         """Close the files.  Later calls fail."""

@@ -1,8 +1,8 @@
 """RocksDB through rocksdict, with files that Java's RocksDB reads as well.
 
-``write`` and the iterators of rocksdict keep all Python threads waiting; its ``flush_wal``, the ``get`` of a list and
-``close`` do not.  So batches are small and never synced by the write itself, a write that RocksDB would hold up is
-tried again later, and what an iterator will need is brought into RocksDB's memory before.
+``write`` and the iterators of rocksdict keep all Python threads waiting; its ``flush_wal``, the ``get`` of a list,
+``compact_range`` and ``close`` do not.  So batches are small and never synced by the write itself, a write that RocksDB
+would hold up is tried again later, and what an iterator will need is brought into RocksDB's memory before.
 """
 
 import contextlib
@@ -33,6 +33,9 @@ OPEN_TABLES_MIN: Final = 16
 
 DIRECTORY_MODE: Final = 0o700
 """RocksDB lets everyone read its files, in which are the master keys of ledgers."""
+
+CURRENT: Final = "CURRENT"
+"""A file that every database has."""
 
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
@@ -117,8 +120,11 @@ class RocksDb:
             self._reopen()
             raise _os_error(error, self.path) from error
 
+    def compact(self) -> None:
+        _raising(lambda: self._db.compact_range(None, None))
+
     def close(self) -> None:
-        _raising(self._db.close)
+        _raising(self._close)
         if self._links is not None:
             self._links.cleanup()
 
@@ -135,12 +141,32 @@ class RocksDb:
         access = self._rocksdict.AccessType.read_only(False)
         return self._rocksdict.Rdict(self._links.name, self._options, {"default": self._options}, access)
 
+    def _close(self) -> None:
+        """Close it once no other thread is in it: RocksDB ends a compaction then, whose old files are still there."""
+        cancelled = False
+        while True:
+            try:
+                self._db.close()
+            except RuntimeError:  # the binding: already borrowed
+                cancelled = True
+                self._db.cancel_all_background(False)
+                time.sleep(STALL_S)
+            except Exception as error:
+                if cancelled and "shutdown in progress" in str(error).lower():
+                    return  # its memory is not written to a table file, but is in its log
+                raise
+            else:
+                return
+
     def _reopen(self) -> None:
         """Open it anew: RocksDB refuses all writes after one that has failed.  What is not on the disk is lost then."""
         with contextlib.suppress(Exception):
-            self._db.close()
-        with contextlib.suppress(Exception):  # then this one refuses all calls, and each write tries again
-            self._db = self._open()
+            self._close()
+        # If that fails this one refuses all calls, and each write tries again.  A new database would have nothing of
+        # what is stored, so none is made if the path leads nowhere now: the binding makes even directories.
+        if os.path.exists(os.path.join(self.path, CURRENT)):
+            with contextlib.suppress(Exception):
+                self._db = self._open()
 
     def _write(self, change: str, *arguments: Sequence[bytes]) -> None:
         """Make changes of one kind, together; ``arguments`` has those of each."""

@@ -3,6 +3,7 @@
 Each step of the start notes what undoes it; a stop, at whatever step, undoes what was done, last step first.
 """
 
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,9 @@ from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
 from bookkeeper_tx.bookie.registration import Registration, advertised
+from bookkeeper_tx.bookie.scrubber import Scrubber
+from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
+from bookkeeper_tx.bookie.storage.db.location_compaction import LocationCompaction
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.interfaces import MetadataStore
@@ -58,8 +62,8 @@ class BookieService(Service):
     """A bookie.  It starts with the reactor; when it cannot, or has to stop, it says why and stops the reactor.
 
     ``tell`` is given the line that says where it listens, ``tell_error`` why it stops.  ``store``, ``bind``,
-    ``make_threads``, ``clock`` and ``journal_arguments`` are for tests: another metadata store, network, threads, time
-    of day and chance.
+    ``make_threads``, ``clock``, ``chance`` and ``journal_arguments`` are for tests: another metadata store, network,
+    threads, time of day and chance.
     """
 
     name = "bookie"
@@ -75,6 +79,7 @@ class BookieService(Service):
         bind: Callable[[BookieConfig, str | None], Address] = bind,
         make_threads: Callable[[Any, str, int], Worker] = Worker,
         clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
         **journal_arguments: Any,
     ) -> None:
         self.failed = False
@@ -94,6 +99,7 @@ class BookieService(Service):
         self._bind = bind
         self._make_threads = make_threads
         self._clock = clock
+        self._chance = chance
         self._journal_arguments = journal_arguments
         self._starting: Deferred[None] | None = None
         self._metrics: Any = None
@@ -190,6 +196,7 @@ class BookieService(Service):
             await integrity.start()
         if not directories.read_only:
             self._collect_garbage(bookie, address.bookie_id, identity.instance_id)
+        self._scrub(bookie)
         self.address = address
         if self._http is not None:
             self._http.serving()
@@ -298,6 +305,17 @@ class BookieService(Service):
             self._metrics.garbage = collector.status
             self._http.bookie.garbage = collector
 
+    def _scrub(self, bookie: Bookie) -> None:
+        """Look now and then whether the entries are where they should be, if that is switched on."""
+        if self._config.local_scrub_interval_s > 0:
+            thread = self._worker("scrub")
+            storage = bookie.parts.storage
+            scrubber = Scrubber(self._reactor, self._config, storage, thread, self._fail, self._chance)
+            self._undo.append(scrubber.stop)
+            scrubber.start()
+            if self._metrics is not None:
+                self._metrics.scrub.watch(scrubber)
+
     def _serve_http(self, address: Address, directories: Directories, bookie: Bookie, identity: Identity) -> None:
         """Serve the HTTP API, if that is switched on: also while the bookie starts, since is_ready is asked then."""
         if self._config.http_server_enabled:
@@ -317,8 +335,19 @@ class BookieService(Service):
                 threads=threads,
                 metrics=self._metrics.text,
                 check_cookies=partial(identity.check, threads.run),
+                **self._entry_locations(bookie),
             )
             self._undo.append(self._http.stop)
+
+    def _entry_locations(self, bookie: Bookie) -> dict[str, LocationCompaction]:
+        """Return what compacts databases of locations, if there are any, on a thread that no other request waits for.
+
+        The thread ends after the databases are closed, which ends a compaction.
+        """
+        indexes = bookie.parts.storage.indexes
+        if not isinstance(indexes, DbIndexes):
+            return {}
+        return {"locations": LocationCompaction(indexes, self._worker("location-compaction"))}
 
     def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""

@@ -14,9 +14,12 @@ from protocol_specs.ledger_id import SCOPED_MIN
 
 
 class EntryFormat:
-    """The codecs and offsets of one format; ``mask`` and ``version`` recognize it by an entry's first byte."""
+    """The codecs and offsets of one format; ``mask`` and ``version`` recognize it by an entry's first byte.
 
-    def __init__(self, declarations: ModuleType, ledger_id_at: int, mask: int, version: int) -> None:
+    ``first_id`` is the least ledger id whose entries have it.
+    """
+
+    def __init__(self, declarations: ModuleType, ledger_id_at: int, mask: int, version: int, first_id: int) -> None:
         self.record = codecs.derive("entry record", declarations.ENTRY_RECORD)
         """A record's length and ids."""
         self.metadata = codecs.derive("entry", declarations.ENTRY_METADATA)
@@ -40,6 +43,7 @@ class EntryFormat:
         self._ledger_id_at = ledger_id_at
         self._mask = mask
         self._version = version
+        self._first_id = first_id
 
     def is_of(self, ledger_id: int, entry: bytes) -> bool:
         """Tell whether ``entry``, complete or only up to its entry id, is one of this ledger, in this format."""
@@ -50,9 +54,16 @@ class EntryFormat:
             and entry[ledger_id_at:entry_id_at] == ledger_id.to_bytes(entry_id_at - ledger_id_at, "big")
         )
 
+    def ledger_of(self, owner: bytes) -> int | None:
+        """Return the ledger whose entries start with ``owner``, up to the entry id; None if those of none do."""
+        if owner[0] & self._mask != self._version:
+            return None
+        ledger_id = int.from_bytes(owner[self._ledger_id_at :], "big")
+        return ledger_id if ledger_id >= self._first_id else None
 
-V1: Final = EntryFormat(v1, 0, v2.NOT_V1, 0)
-V2: Final = EntryFormat(v2, 1, v2.VERSION_MASK, v2.VERSION)
+
+V1: Final = EntryFormat(v1, 0, v2.NOT_V1, 0, 0)
+V2: Final = EntryFormat(v2, 1, v2.VERSION_MASK, v2.VERSION, SCOPED_MIN)
 
 ENTRY_IDS: Final = codecs.derive("entry ids", v1.ENTRY_IDS)
 """Ledger id and entry id, with which an entry of format V1 starts; requests and replies of V2 have them in that form

@@ -23,7 +23,8 @@ CHUNK_SIZE: Final = 4 * 1024 * 1024
 """Bytes read at once."""
 
 RECORD_SIZE_MAX: Final = 64 * 1024 * 1024
-"""A larger record is a Problem, and stepped over: it would be held in memory, and a row that large breaks Spark."""
+"""No bookie has stored a larger record.  One is a Problem, and stepped over: it would be held in memory, and a row that
+large breaks Spark."""
 
 FILLER: Final = 0xF0
 """The byte with which Java's direct I/O fills blocks."""
@@ -145,7 +146,7 @@ def walk(buffer: bytes, base: int) -> Walked:
     while end - position >= _WORD:
         (length,) = _unpack_length(buffer, position)
         if length <= 0:
-            skipped = _filler(buffer, base, position)
+            skipped = filler_size(buffer, base, position)
             if not skipped:
                 damaged = True
                 break
@@ -166,8 +167,11 @@ def walk(buffer: bytes, base: int) -> Walked:
     return Walked(Stretch(buffer, base, firsts, sizes, counts), position, damaged)
 
 
-def _filler(buffer: bytes, base: int, position: int) -> int:
-    """Return the number of filler bytes at ``position``, up to the next block or the buffer's end; 0: none."""
+def filler_size(buffer: bytes, base: int, position: int) -> int:
+    """Return the number of filler bytes at ``position``, up to the next block or the buffer's end; 0: none.
+
+    ``buffer`` is the bytes of the file from ``base`` on.
+    """
     offset = base + position
     behind = min(offset - offset % BLOCK_SIZE + BLOCK_SIZE - base, len(buffer))
     piece = buffer[position:behind]

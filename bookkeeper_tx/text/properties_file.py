@@ -42,6 +42,13 @@ class Setting:
             raise self.refuse("must be above 0, and 1 at most")
         return number
 
+    def rate(self) -> float:
+        """Return a number that is 0 or more."""
+        number = self._number()
+        if not 0 <= number < float("inf"):
+            raise self.refuse("must be 0 or more")
+        return number
+
     def threshold(self) -> float:
         """Return a number that is 1 at most."""
         number = self._number()

@@ -16,6 +16,7 @@ from bookkeeper_tx.bookie.disk import Buffer, Directory, Disk, File
 from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.sync_group import SyncGroup
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.errors import RefusedToStart
 from tests.bookie.crashing_key_values import CrashingKeyValues, Stored
 from tests.bookie.crashing_node import SECTOR_SIZE, Node
 
@@ -322,10 +323,18 @@ class CrashingDisk(Disk):
         return SyncGroup(directory, self.sync_directory, whole=False, threads_max=1)
 
     def open_key_values(self, path: str, config: BookieConfig) -> KeyValues:
-        if path not in self._databases:
-            self.make_directories(path, durable=False)
-            self._databases[path] = Stored()
-        return CrashingKeyValues(self._databases[path], self)
+        try:
+            self.admit_open()
+            if path not in self._databases:
+                self.make_directories(path, durable=False)
+                self._databases[path] = Stored()
+        except OSError as error:
+            raise RefusedToStart(f"the database in {path} cannot be opened: {error}") from error
+        return CrashingKeyValues(path, self._databases[path], self)
+
+    def database(self, path: str) -> Stored | None:
+        """Return the database to which a path leads, None if there is none."""
+        return self._databases.get(path)
 
     def remove_key_values(self, path: str) -> None:
         if path in self._databases:

@@ -1,9 +1,12 @@
 """Keys and values in memory that a crash takes back to some moment since the last sync: the double of RocksDB.
 
-Fault model: changes reach the disk in their order, each whole; a crash leaves those up to some moment after the last
-sync that returned.  A change that fails has changed nothing.  What CrashingDisk lets fail, or crash, does so here, too.
+Fault model: changes reach the disk in their order, each whole; a crash, or a sync that fails, leaves those up to some
+moment after the last sync that returned.  A change that fails has changed nothing.  A database that is no longer where
+it was opened gives no answer.  What CrashingDisk lets fail, or crash, does so here, too.
 """
 
+import errno
+import os
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
@@ -20,6 +23,7 @@ class Faults(Protocol):
     life: int
     crashed: bool
     syncs_lie: bool
+    random: Random
 
     def check_alive(self, life: int) -> None: ...
 
@@ -30,6 +34,8 @@ class Faults(Protocol):
     def admit_sync(self) -> None: ...
 
     def admit_batch(self, size: int) -> None: ...
+
+    def database(self, path: str) -> "Stored | None": ...
 
 
 class Content:
@@ -87,7 +93,8 @@ class Stored:
 class CrashingKeyValues(KeyValues):
     """An open database of a CrashingDisk; it dies with the crash."""
 
-    def __init__(self, stored: Stored, disk: Faults) -> None:
+    def __init__(self, path: str, stored: Stored, disk: Faults) -> None:
+        self._path = path
         self._stored = stored
         self._disk = disk
         self._life = disk.life
@@ -126,14 +133,23 @@ class CrashingKeyValues(KeyValues):
     def sync(self) -> None:
         self._content()
         self._disk.step()
-        self._disk.admit_sync()
+        try:
+            self._disk.admit_sync()
+        except OSError:
+            self._stored.crash(self._disk.random)  # it is opened anew
+            raise
         if not self._disk.syncs_lie:
             self._stored.sync()
+
+    def compact(self) -> None:
+        self._content()
 
     def close(self) -> None: ...
 
     def _content(self) -> Content:
         self._disk.check_alive(self._life)
+        if self._disk.database(self._path) is not self._stored:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), self._path)
         return self._stored.now
 
     def _change(self, change: Change, size: int) -> None:

@@ -252,10 +252,19 @@ def test_the_caches_of_db_ledger_storage_are_for_it_only(read: Any) -> None:
     ]
 
 
+def test_the_keys_of_the_scrubber_become_fields(read: Any) -> None:
+    values = {"local_scrub_interval_s": 1000, "local_scrub_rate": 0.5}
+    assert read("localScrubInterval=1000\nlocalScrubRateLimit=0.5\n") == (values, [])
+    assert read("localScrubInterval=-1\nlocalScrubRateLimit=0\n")[1] == []
+    for wrong, why in (("-1", "must be 0 or more"), ("inf", "must be 0 or more"), ("x", "not a number")):
+        with pytest.raises(InvalidConfig, match=f"line 1: localScrubRateLimit = {wrong}: {why}"):
+            read(f"localScrubRateLimit={wrong}\n")
+
+
 def test_what_does_nothing_is_named_once_each(read: Any) -> None:
-    values, warnings = read("localScrubInterval=1000\nenableStatistics=true\nnoSuchKey=1\n")
+    values, warnings = read("maximumNumberOfActiveEntryLogs=1000\nenableStatistics=true\nnoSuchKey=1\n")
     assert values == {}
-    assert ["line 1: localScrubInterval is not implemented" in warnings[0], len(warnings)] == [True, 3]
+    assert ["line 1: maximumNumberOfActiveEntryLogs is not implemented" in warnings[0], len(warnings)] == [True, 3]
     assert "line 2: enableStatistics = true is not implemented" in warnings[1]
     assert "line 3: noSuchKey is not a known key" in warnings[2]
 

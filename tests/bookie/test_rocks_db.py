@@ -1,6 +1,8 @@
 """RocksDB on real files: what Java can open, what is damaged, what is not ours to open."""
 
 import errno
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -148,3 +150,78 @@ def test_the_binding_that_is_not_installed_is_named(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(__import__("sys").modules, "rocksdict", None)
     with pytest.raises(RefusedToStart, match=r"pip install 'bookkeeper_tx\[rocksdb\]'"):
         RocksDb(str(tmp_path), CONFIG)
+
+
+def size_of(path: Path) -> int:
+    return sum(each.stat().st_size for each in path.glob("*.sst"))
+
+
+def test_a_compaction_leaves_no_bytes_of_what_was_deleted(path: Path) -> None:
+    db = RocksDb(str(path), CONFIG)
+    before = size_of(path)
+    db.delete_ranges([(KEYS[0], KEYS[-1])])
+    db.compact()
+    assert list(db.keys()) == KEYS[-1:]
+    db.close()
+    assert size_of(path) < before / 10
+
+
+def test_a_database_that_is_being_compacted_can_be_closed(path: Path) -> None:
+    db = RocksDb(str(path), evolve(CONFIG, rocksdb_write_buffer_bytes=65536))
+    for at in range(0, len(KEYS), 3000):
+        db.put(KEYS[at : at + 3000], [os.urandom(100) for _ in range(3000)])
+    compaction = threading.Thread(target=db.compact)
+    compaction.start()
+    db.close()
+    compaction.join()
+    db = RocksDb(str(path), CONFIG)
+    assert list(db.keys()) == KEYS
+    db.close()
+
+
+def test_a_close_ends_what_another_thread_does(path: Path) -> None:
+    db = RocksDb(str(path), CONFIG)
+    inner = db._db
+    calls: list[object] = []
+
+    class Borrowed:
+        """The binding while a compaction runs in it."""
+
+        def close(self) -> None:
+            calls.append("close")
+            if len(calls) < 4:
+                raise RuntimeError("Already borrowed")
+            inner.cancel_all_background(False)
+            inner.close()
+
+        def cancel_all_background(self, wait: bool) -> None:
+            calls.append(wait)
+
+    db._db = Borrowed()
+    db.close()
+    assert calls == ["close", False, "close", False, "close"]
+    RocksDb(str(path), CONFIG).close()
+
+
+def test_a_database_whose_files_are_away_is_not_made_anew(tmp_path: Path) -> None:
+    mounted, away = tmp_path / "mounted", tmp_path / "away"
+    mounted.mkdir()
+    db = RocksDb(str(mounted / "db"), evolve(CONFIG, rocksdb_write_buffer_bytes=65536))
+    db.put([b"a"], [b"1"])
+    db.sync()
+    mounted.rename(away)
+    with pytest.raises(OSError, match="No such file"):  # as soon as it begins another file
+        db.put(KEYS, [bytes(100)] * len(KEYS))
+    assert not mounted.exists()
+    for _ in range(2):
+        with pytest.raises(OSError, match="closed"):
+            db.get(b"a")
+        with pytest.raises(OSError, match="closed"):
+            db.put([b"b"], [b"2"])
+    away.rename(mounted)
+    with pytest.raises(OSError, match="closed"):
+        db.put([b"b"], [b"2"])
+    db.put([b"b"], [b"2"])
+    db.sync()
+    assert (db.get(b"a"), db.get(b"b")) == (b"1", b"2")
+    db.close()

@@ -21,6 +21,7 @@ from tests.conftest import result_of
 from tests.metadata.zookeeper.zookeeper_world import World
 
 COOKIE = "data/current/VERSION"
+COMPACTION = "/api/v1/bookie/entry_location_compact"
 
 
 class Reactor(MemoryReactorClock):
@@ -106,12 +107,13 @@ class Serving:
         self.threads[name] = Threads(at_once=True)
         return self.threads[name]
 
-    def ask(self, request: str) -> StringTransport:
-        """Send a request without a body and return what the answer comes to."""
+    def ask(self, request: str, body: str = "") -> StringTransport:
+        """Send a request and return what the answer comes to."""
         transport = StringTransport()
         protocol = self.reactor.tcpServers[0][1].buildProtocol(ADDRESS)
         protocol.makeConnection(transport)
-        protocol.dataReceived(f"{request} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        protocol.dataReceived(f"{request} HTTP/1.1\r\nHost: localhost\r\n{length}\r\n{body}".encode())
         self.connections.append(protocol)
         return transport
 
@@ -149,6 +151,44 @@ def test_the_queue_of_each_thread_is_told(serving: Serving) -> None:
         if name == "bookkeeper_server_thread_executor_queue"
     }
     assert queues == {"journal": 0, "journal-1": 0, "flush": 0, "read": 0, "garbage": 0, "http": 1}
+
+
+def test_a_compaction_of_locations_has_a_thread_of_its_own(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    serving = Serving(tmp_path, ledger_storage_class="DbLedgerStorage")
+    path = f"{tmp_path}/data/current/locations"
+    thread = serving.threads["location-compaction"]
+    thread.at_once = False
+    request = f"PUT {COMPACTION}", '{"entryLocationRocksDBCompact": true}'
+    assert reply_in(serving.ask(*request).value()).status == 200
+    assert reply_in(serving.ask(f"GET {COMPACTION}").value()).json == {path: True}
+    thread.run_all()
+    assert reply_in(serving.ask(f"GET {COMPACTION}").value()).json == {path: False}
+    assert reply_in(serving.ask(*request).value()).status == 200
+    serving.stop()
+    thread.run_all()
+
+
+def test_a_scrubber_has_a_thread_of_its_own_and_metrics(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, local_scrub_interval_s=10.0)
+    assert not serving.threads["scrub"].jobs
+    serving.reactor.advance(15)
+    serving.reactor.advance(15)
+    samples = samples_in(reply_in(serving.ask("GET /metrics").value()).text)
+    labels = frozenset({"success": "true"}.items())
+    counts = {name: value for (name, of_each), value in samples.items() if frozenset(of_each) == labels}
+    assert counts["scrubber_runTime_count"] >= 2
+    serving.stop()
+    assert not [each for each in serving.reactor.getDelayedCalls() if "Scrubber" in str(each)]
+
+
+def test_without_an_interval_there_is_no_scrubber(serving: Serving) -> None:
+    assert "scrub" not in serving.threads
+
+
+def test_with_index_files_there_is_nothing_to_compact(serving: Serving) -> None:
+    assert reply_in(serving.ask(f"GET {COMPACTION}").value()).json == {}
+    assert "location-compaction" not in serving.threads
 
 
 def test_lost_cookies_are_written_only_when_all_ledgers_are_marked(tmp_path: Path) -> None:

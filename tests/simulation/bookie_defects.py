@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie import sync_thread
 from bookkeeper_tx.bookie.journal import replay, writer
 from bookkeeper_tx.bookie.operations import fencing
 from bookkeeper_tx.bookie.storage import entry_log, ledger_index
+from bookkeeper_tx.bookie.storage.db import indexes
 from bookkeeper_tx.errors import StorageFailed
 from tests.simulation.defect import Planted, around
 from tests.simulation.world import machine
@@ -37,6 +38,12 @@ def _missing_pages_are_empty(read_page: Any, indexes: Any, ledger_id: int, numbe
         if isinstance(error.__cause__, FileNotFoundError):
             return array("Q", bytes(8 * (count or ledger_index.spec.PAGE_COUNT)))
         raise
+
+
+def _end_without_sync(write: Any) -> None:
+    write._put()
+    if write._states:
+        write._databases.ledgers.put(list(write._states), list(write._states.values()))
 
 
 def _of_bookies(reactor: Any) -> float:
@@ -105,5 +112,11 @@ DEFECTS = (
         "mutant",
         "The mark moves on though the entry logs are not synced",
         ((entry_log.EntryLogWriter, "_sync", lambda self, *_: None),),
+    ),
+    Planted(
+        "database-not-synced",
+        "mutant",
+        "The mark moves on though the databases of locations and states are not synced",
+        ((indexes._Write, "end", _end_without_sync),),
     ),
 )

@@ -10,6 +10,7 @@ from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.bookie_requests import Told
+from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
 from tests.simulation.several_directories import SeveralDirectoriesHistory
@@ -76,6 +77,10 @@ class _FaultySeveralDirectories(SeveralDirectoriesHistory, _FaultyHistory):
         super().step()
 
 
+class _FaultyDb(DbHistory, _FaultyHistory):
+    """A database refuses changes, or does not sync them."""
+
+
 class _FaultyUnsynced(UnsyncedHistory, _FaultyHistory):
     """A write fails behind groups that are not synced."""
 
@@ -85,7 +90,7 @@ class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
 
 
 @pytest.mark.parametrize(
-    "make", [_FaultySeveralJournals, _FaultySeveralDirectories, _FaultyUnsynced, _FaultyUnjournaled]
+    "make", [_FaultyDb, _FaultySeveralJournals, _FaultySeveralDirectories, _FaultyUnsynced, _FaultyUnjournaled]
 )
 def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
     histories = run_all(make, OTHER_HISTORIES)

@@ -14,12 +14,13 @@ import pytest
 from attrs import evolve
 
 from bookkeeper_tx.bookie.operations.brake import Brake
+from bookkeeper_tx.bookie.storage.scrub import Looked, Scrub, Suspect
 from bookkeeper_tx.client.append_queue import AppendQueue
 from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.config import BookieConfig
 from compat_tests.targets.pytest_plugin import is_full
 from tests.simulation import planted
-from tests.simulation.world import bookie_node, fault, faults
+from tests.simulation.world import bookie_node, fault, faults, storage_classes
 from tests.simulation.world.history import Violation
 from tests.simulation.world.shrinking import shrink
 from tests.simulation.world.simulation import Outcome, Simulation
@@ -63,6 +64,7 @@ def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) 
         outcome = Simulation(seed).run()
         assert outcome.violation is None, f"python -m tests.simulation --seeds {seed}"
         counts += Counter(outcome.counts)
+    assert counts["bookies with databases"]
     assert min(counts[each] for each in ("appends", "entries read", "entries tailed", "recoveries", "faults")) > 20
 
 
@@ -78,13 +80,21 @@ def test_so_it_is_with_bookies_of_several_directories(monkeypatch: pytest.Monkey
         return evolve(config_of(address, random), **more)
 
     monkeypatch.setattr(bookie_node, "config_of", with_more)
+    index_files = [storage_classes.INDEX_FILES] * storage_classes.BOOKIES_MAX
+    monkeypatch.setattr(storage_classes, "draw", lambda seed: index_files)  # databases have one directory
     for seed in range(first, first + CHUNK):
         assert Simulation(seed).run().violation is None, seed
 
 
+def test_one_seed_of_eight_has_databases_at_all_bookies_or_at_some() -> None:
+    kinds = [frozenset(storage_classes.draw(seed)) for seed in range(8 * 20)]
+    assert [seed for seed, each in enumerate(kinds) if storage_classes.DATABASES in each] == list(range(4, 160, 8))
+    assert len(set(kinds)) == 3
+
+
 def test_a_seed_is_one_history() -> None:
-    # In the last three many connections end at once.
-    seeds = [*range(3, 8), 50017, 50026, 50043]
+    # The bookies of 4 and 36 have databases; in the last three many connections end at once.
+    seeds = [*range(3, 8), 36, 50017, 50026, 50043]
     script = (
         "from tests.simulation.world.simulation import Simulation\n"
         f"outcomes = [Simulation(seed).run() for seed in {seeds}]\n"
@@ -151,6 +161,13 @@ def test_an_operation_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(TailWait, "_timed_out", lambda wait: wait._later(2.0, end, wait))
     violations = (Simulation(seed).run().violation for seed in range(20))
     assert "s, and may take 1.5 s" in str(next(each for each in violations if each is not None))
+
+
+def test_what_the_scrubber_of_a_bookie_finds_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Looked(1, [Suspect(0, 1028, "entry 0 is not at offset 1024")], None)
+    monkeypatch.setattr(Scrub, "look", lambda *_: found)
+    violations = (Simulation(seed).run().violation for seed in range(storage_classes.OFFSET, 80, storage_classes.EVERY))
+    assert str(next(each for each in violations if each)) == "nothing was damaged: entry 0 is not at offset 1024"
 
 
 def seeds_of_page() -> dict[str, int | None]:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.bookie.crashing_disk import Crashed
+from tests.bookie.test_key_values import CONFIG
 from tests.simulation.world.disk import FaultyDisk
 
 
@@ -56,7 +58,7 @@ def test_a_power_failure_ends_an_unmount() -> None:
     ("lose", "lost", "kept"),
     [
         (lambda disk: disk.unmount("/ledgers"), "/ledgers/1.idx", "/journal/1.txn"),
-        (lambda disk: disk.move_away(".idx"), "/ledgers/1.idx", "/ledgers/0.log"),
+        (lambda disk: disk.move_indexes_away(), "/ledgers/1.idx", "/ledgers/0.log"),
     ],
     ids=["one file system", "index files"],
 )
@@ -87,7 +89,33 @@ def test_an_index_that_is_made_while_others_are_away_stays() -> None:
     disk = FaultyDisk(1)
     disk.make_directories("/ledgers")
     disk.create("/ledgers/1.idx")
-    disk.move_away(".idx")
+    disk.move_indexes_away()
     disk.create("/ledgers/2.idx")
     disk.mount()
     assert sorted(disk.paths()) == ["/ledgers/1.idx", "/ledgers/2.idx"]
+
+
+@pytest.mark.parametrize("lose", [lambda disk: disk.unmount("/ledgers"), FaultyDisk.move_indexes_away])
+def test_a_database_that_is_gone_gives_no_answer_until_it_comes_back(lose: Callable[[FaultyDisk], None]) -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    database = disk.open_key_values("/ledgers/locations", CONFIG)
+    database.put([b"a"], [b"1"])
+    lose(disk)
+    assert not disk.exists("/ledgers/locations")
+    for ask in (lambda: database.get(b"a"), lambda: database.put([b"b"], [b"2"]), database.sync):
+        with pytest.raises(OSError, match="Input/output"):
+            ask()
+    disk.mount()
+    assert (database.get(b"a"), database.get(b"b")) == (b"1", None)
+
+
+def test_a_killed_process_leaves_what_it_has_put_into_a_database() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    before = disk.open_key_values("/ledgers/locations", CONFIG)
+    before.put([b"a"], [b"1"])
+    disk.process_ended()
+    with pytest.raises(Crashed):
+        before.get(b"a")
+    assert disk.open_key_values("/ledgers/locations", CONFIG).get(b"a") == b"1"

@@ -10,7 +10,7 @@ DELAY_S_MIN: Final = 0.001
 
 
 class Stopped(Exception):
-    """The bookie stops, and so does the garbage collection."""
+    """The bookie stops, and so does what keeps to a pace."""
 
 
 class Pace:

@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.metrics.exposition import Exposition
 from bookkeeper_tx.bookie.metrics.garbage import write_garbage
 from bookkeeper_tx.bookie.metrics.journal import JournalMetrics
 from bookkeeper_tx.bookie.metrics.requests import RequestMetrics, at_once
+from bookkeeper_tx.bookie.metrics.scrub import ScrubMetrics
 from bookkeeper_tx.bookie.metrics.storage import StorageMetrics
 from bookkeeper_tx.bookie.metrics.threads import Working, write_threads
 from bookkeeper_tx.bookie.operations.dispatch import Serve
@@ -36,6 +37,8 @@ class Metrics:
         self._requests = RequestMetrics(seconds)
         self._journal = JournalMetrics(seconds)
         self._storage = StorageMetrics(seconds)
+        self.scrub = ScrubMetrics(seconds)
+        """Is told of the scrubber, if there is one."""
         self.garbage: object = None
         """The status of the garbage collection; None if there is none."""
         self.is_serving: Callable[[], bool] = lambda: False
@@ -76,6 +79,7 @@ class Metrics:
         batch_bytes = self._batch_reads.size_bytes
         self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, *parts.disks.usage())
         write_garbage(out, self.garbage)
+        self.scrub.write(out)
         write_threads(out, self._workers, self._read_threads)
         writable = READ_ONLY if parts.availability.read_only else WRITABLE
         out.gauge("bookie_SERVER_STATUS", writable if self.is_serving() else UNREGISTERED)

@@ -13,8 +13,6 @@ from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.entry.entry_format import V1, V2
 from bookkeeper_tx.entry.entry_log_scan import Header, Problem, Stretch, stretches
 from protocol_specs.disk import entry_log as spec
-from protocol_specs.entry import v2
-from protocol_specs.ledger_id import SCOPED_MIN
 
 ENTRY_ID_END: Final = 1 << 40
 """No entry that was ever added has such an id: its index file would have 8 TiB, and file systems end near that."""
@@ -58,7 +56,7 @@ def _runs(stretch: Stretch, log_id: int, scoped: bool) -> Iterator[LocatedRun | 
         if run is not None:
             yield run
             run = None
-        ledger_id = _ledger_of(owner, scoped)
+        ledger_id = form.ledger_of(owner)
         if entry_id < 0 or ledger_id is None:
             if not _is_known(owner, entry_id, scoped):
                 yield problem(stretch.base + at, size, f"no entry has the id {entry_id} and starts with {owner.hex()}")
@@ -72,17 +70,6 @@ def _runs(stretch: Stretch, log_id: int, scoped: bool) -> Iterator[LocatedRun | 
             run_owner, next_id = owner, entry_id + 1
     if run is not None:
         yield run
-
-
-def _ledger_of(owner: bytes, scoped: bool) -> int | None:
-    """Return the ledger of an entry from its bytes before the entry id; None if no ledger has such."""
-    if not scoped:
-        ledger_id = int.from_bytes(owner, "big", signed=True)
-        return None if ledger_id < 0 else ledger_id
-    if owner[0] & v2.VERSION_MASK != v2.VERSION:
-        return None
-    ledger_id = int.from_bytes(owner[1:], "big")
-    return ledger_id if ledger_id >= SCOPED_MIN else None
 
 
 def _is_known(owner: bytes, entry_id: int, scoped: bool) -> bool:

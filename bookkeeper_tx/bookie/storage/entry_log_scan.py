@@ -1,7 +1,9 @@
 """Walking an entry log from its start to its end: the records in it, as runs of one ledger each.
 
-This is how a log is compacted, and how its ledgers are counted if it has no ledgers map.  Logs are ours, or Java's:
-those of Java's direct I/O have filler bytes up to the next block, and room made ahead is zeros up to the end.
+This is how a log is compacted, and how its ledgers are counted if it has no ledgers map.  A log is deleted for what is
+found here, so whatever is no record is an error; :mod:`bookkeeper_tx.entry.entry_log_scan`, for those who look at logs,
+shows the rest, and knows nothing of ledgers.  Logs are ours, or Java's: those of Java's direct I/O have filler bytes up
+to the next block, and room made ahead is zeros up to the end.
 """
 
 import re
@@ -14,29 +16,24 @@ from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_format import HEADER
 from bookkeeper_tx.entry.entry_format import V1, V2, EntryFormat
+from bookkeeper_tx.entry.entry_log_scan import RECORD_SIZE_MAX, filler_size
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.entry.frame_runs import RUN_MIN, consecutive_frames
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import entry_log as spec
 from protocol_specs.entry import v2
-from protocol_specs.ledger_id import SCOPED_MIN
 
 CHUNK_SIZE: Final = 1024 * 1024
 """Bytes read at once: few reads, and a chunk stays in the CPU's cache while it is walked."""
 
-RECORD_SIZE_MAX: Final = 64 * 1024 * 1024
-"""No bookie has stored a larger one: a length word that says more is damage."""
-
 ONE_BY_ONE_MAX: Final = 64
 """So many records are walked one by one before it is looked again whether those that follow have one size."""
 
-FILLER: Final = 0xF0
-"""The byte with which Java's direct I/O fills blocks."""
+ID_SIZE_MAX: Final = 16
+"""Bytes of a ledger id, with its scope in a log of scoped entries."""
 
-BLOCK_SIZE: Final = 4096
-
-_NO_LEDGER_V2: Final = 2**64 - 1
-"""The owner of a ledgers map in a log of scoped entries: scope 0, ledger -1."""
+_NO_LEDGER: Final = spec.LEDGERS_MAP_LEDGER_ID % 2**64
+"""The ledger of a ledgers map, as an id without a sign; in a log of scoped entries it has scope 0."""
 
 
 class Damaged(StorageFailed):
@@ -131,7 +128,7 @@ def _walk(form: EntryFormat, data: bytes, path: str, at: int) -> tuple[list[Entr
     while size_read - position >= head_size:
         length, owner, entry_id = unpack(data, position)
         if length < ids_size:
-            skipped = _filler(data, position, at)
+            skipped = filler_size(data, at, position)
             if not skipped:
                 if length == 0 and not position:
                     break
@@ -179,23 +176,7 @@ def _offsets(
 
 def _owner(form: EntryFormat, owner: bytes, path: str, offset: int) -> int | None:
     """Return the ledger of a record, None for a part of the ledgers map; raises Damaged."""
-    if form is V1:
-        ledger_id = int.from_bytes(owner, "big", signed=True)
-        if ledger_id >= 0:
-            return ledger_id
-        is_map = ledger_id == spec.LEDGERS_MAP_LEDGER_ID
-    else:
-        ledger_id = int.from_bytes(owner[1:], "big")
-        if ledger_id >= SCOPED_MIN and owner[0] & v2.VERSION_MASK == v2.VERSION:
-            return ledger_id
-        is_map = ledger_id == _NO_LEDGER_V2
-    if is_map:
-        return None
-    raise Damaged(f"entry log {path} is damaged at offset {offset}: a record of no ledger")
-
-
-def _filler(data: bytes, position: int, at: int) -> int:
-    """Return the number of filler bytes at ``position``, up to the next block or the end of ``data``; 0: none."""
-    offset = at + position
-    piece = data[position : offset - offset % BLOCK_SIZE + BLOCK_SIZE - at]
-    return len(piece) if piece.count(FILLER) == len(piece) else 0
+    ledger_id = form.ledger_of(owner)
+    if ledger_id is None and int.from_bytes(owner[-ID_SIZE_MAX:], "big") != _NO_LEDGER:
+        raise Damaged(f"entry log {path} is damaged at offset {offset}: a record of no ledger")
+    return ledger_id

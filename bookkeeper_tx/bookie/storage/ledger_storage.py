@@ -35,6 +35,7 @@ from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.replayed_ledgers import ReplayedLedgers
 from bookkeeper_tx.bookie.storage.run_loader import RunLoader
+from bookkeeper_tx.bookie.storage.scrub import Scrub
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
@@ -81,6 +82,8 @@ class LedgerStorage:
         """Where the states of ledgers are, and the locations of entries."""
         self._pieces = CheckedPieces()
         self._reader = EntryReader(disk, directories, self._pieces)
+        self.scrub = Scrub(self.indexes, self._reader)
+        """Looks whether entries are where the index says."""
         self._logs = EntryLogWriter(disk, directories, config.entry_log_bytes_max)
         self._pages = LedgerCache(config.index_pages_max * PAGE_SIZE)
         runs = ReadCache(config.read_cache_bytes_max)

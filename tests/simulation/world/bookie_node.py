@@ -14,6 +14,7 @@ from tests.simulation.world.login import Refused
 from tests.simulation.world.memory import look_at_bookie
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
+from tests.simulation.world.storage_classes import INDEX_FILES
 from tests.simulation.world.store_session import StoreSession
 from tests.simulation.world.threads import MachineThreads
 
@@ -25,6 +26,8 @@ JOURNAL, LEDGERS = "/journal", "/ledgers"
 RESTART_S = 1.0
 """After so long a bookie that ended by itself is started again, as a service manager does."""
 
+
+SCRUB_INTERVAL_S = 1.0
 
 LITTLE_PAGE: Any = 0.05
 """Less than a page of locations, which have few of them here: then one is in memory, and the others are read."""
@@ -86,7 +89,13 @@ class BookieNode:
     """A bookie that can be started, stopped and killed.  Clients have to log in if there is ``refused``."""
 
     def __init__(
-        self, network: Network, server: MetadataServer, address: str, seed: int, refused: Refused | None = None
+        self,
+        network: Network,
+        server: MetadataServer,
+        address: str,
+        seed: int,
+        refused: Refused | None = None,
+        storage_class: str = INDEX_FILES,
     ) -> None:
         self.machine = network.machine(address)
         self.machine.on_exit = self._exited
@@ -96,8 +105,12 @@ class BookieNode:
         self.random = Random(seed)
         self._choose = Random(seed).choice
         """Picks one of several directories."""
+        self._chance = Random(seed).random
+        """Decides when it scrubs."""
         self.bookie_id = f"{address}:{PORT}"
-        self.config = config_of(address, self.random)
+        self.config = evolve(config_of(address, self.random), ledger_storage_class=storage_class)
+        if storage_class != INDEX_FILES:  # the others are as they were before there was a scrubber
+            self.config = evolve(self.config, local_scrub_interval_s=SCRUB_INTERVAL_S, local_scrub_rate=0.0)
         if refused is not None:
             self.config = evolve(self.config, auth=login.of_bookie(self.random, refused))
         self.service: BookieService | None = None
@@ -145,6 +158,7 @@ class BookieNode:
             clock=lambda: self.machine.clock,
             salt=self.random.randbytes,
             choose=self._choose,
+            chance=self._chance,
         )
         reactor.shut_down = self.service.stopService
         self.service.startService()

@@ -5,18 +5,22 @@ import os
 from collections.abc import Callable
 
 from bookkeeper_tx.bookie.disk import File
+from protocol_specs.disk.ledger_index import INDEX_SUFFIX
 from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.crashing_key_values import Stored
 from tests.bookie.crashing_node import Node
 
 SECTOR = 512
 
-Tree = tuple[dict[str, Node], dict[str, Node], list[tuple[str, dict[str, Node | None]]], set[str], set[str]]
-"""The names of a disk, those that are durable, changes of names, directories, and those that are not durable."""
+Tree = tuple[
+    dict[str, Node], dict[str, Node], list[tuple[str, dict[str, Node | None]]], set[str], set[str], dict[str, Stored]
+]
+"""The names of a disk, those that are durable, changes of names, directories, those that are not durable, databases."""
 
 
 def _part(tree: Tree, chosen: Callable[[str], bool]) -> Tree:
     """Return what is at the paths that are chosen."""
-    names, durable, changes, directories, new = tree
+    names, durable, changes, directories, new, databases = tree
     parts = [(directory, {path: node for path, node in each.items() if chosen(path)}) for directory, each in changes]
     return (
         {path: node for path, node in names.items() if chosen(path)},
@@ -24,6 +28,7 @@ def _part(tree: Tree, chosen: Callable[[str], bool]) -> Tree:
         [each for each in parts if each[1]],
         set(filter(chosen, directories)),
         set(filter(chosen, new)),
+        {path: each for path, each in databases.items() if chosen(path)},
     )
 
 
@@ -56,19 +61,25 @@ class FaultyDisk(CrashingDisk):
 
         self._hide(is_below, is_below)
 
-    def move_away(self, suffix: str) -> None:
-        """Let no file have a name that ends in ``suffix``, until :meth:`mount`."""
-        self._hide(lambda path: path.endswith(suffix), lambda path: False)
+    def move_indexes_away(self) -> None:
+        """Let there be no index files and no databases until :meth:`mount`."""
+        databases = set(self._databases)
+        self._hide(lambda path: path.endswith(INDEX_SUFFIX) or path in databases, lambda path: False)
 
     def _hide(self, chosen: Callable[[str], bool], forgotten: Callable[[str], bool]) -> None:
         if self._hidden is None and not self.crashed:
             self._hidden = _part(self._tree, chosen), forgotten
             self._tree = _part(self._tree, lambda path: not chosen(path))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all paths lead to what is stored."""
+        return self._hidden is None
+
     def mount(self) -> None:
         """Bring all paths back, and make them durable, as who unmounts a file system or moves files does."""
         if self._hidden is not None:
-            (names, durable, changes, directories, new), forgotten = self._hidden
+            (names, durable, changes, directories, new, databases), forgotten = self._hidden
             made = _part(self._tree, lambda path: not forgotten(path))
             self._hidden = None
             self._tree = (
@@ -77,15 +88,18 @@ class FaultyDisk(CrashingDisk):
                 changes + made[2],
                 made[3] | directories,
                 made[4] | new,
+                made[5] | databases,
             )
 
     @property
     def _tree(self) -> Tree:
-        return self._names, self._durable_names, self._name_changes, self._directories, self._new_directories
+        names = self._names, self._durable_names, self._name_changes, self._directories, self._new_directories
+        return *names, self._databases
 
     @_tree.setter
     def _tree(self, tree: Tree) -> None:
-        self._names, self._durable_names, self._name_changes, self._directories, self._new_directories = tree
+        self._names, self._durable_names, self._name_changes, self._directories, self._new_directories = tree[:5]
+        self._databases = tree[5]
 
     def process_ended(self) -> None:
         """Release what a process had: its locks, and its open files, which are dead."""

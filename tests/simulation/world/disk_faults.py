@@ -4,7 +4,6 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
-from protocol_specs.disk.ledger_index import INDEX_SUFFIX
 from tests.simulation.world.bookie_node import JOURNAL, LEDGERS
 from tests.simulation.world.fault import Fault, fault
 
@@ -99,13 +98,13 @@ def vanished_directory(simulation: "Simulation", fault: Fault, random: Random) -
 
 @fault(1)
 def vanished_index(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """The index files of a bookie are moved away while it serves, and back later: before it is started again.
+    """The index files of a bookie, or its databases, are moved away while it serves, and back later.
 
-    A bookie that starts without them cannot know that it ever had them.
+    That is before it is started again: a bookie that starts without them cannot know that it ever had them.
     """
     node = simulation.bookie(fault)
     if node.has_served:
-        node.disk.move_away(INDEX_SUFFIX)
+        node.disk.move_indexes_away()
         node.machine.on_killed.append(node.disk.mount)
         simulation.ends(fault, node.disk.mount)
 

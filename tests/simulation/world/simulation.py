@@ -9,14 +9,16 @@ from typing import Any
 from attrs import define, evolve
 from twisted.logger import globalLogPublisher
 
+from bookkeeper_tx.bookie.scrubber import Scrubber
 from tests.simulation.world import faults as all_faults
+from tests.simulation.world import storage_classes
 from tests.simulation.world.aim import Aiming
 from tests.simulation.world.audit import audit
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
 from tests.simulation.world.fault import Fault
-from tests.simulation.world.history import History, Records, Stuck
+from tests.simulation.world.history import History, Records, Stuck, Violation
 from tests.simulation.world.machine import Machine
 from tests.simulation.world.metadata_server import MetadataServer
 from tests.simulation.world.network import Network
@@ -71,10 +73,13 @@ class Simulation:
         self.server.on_write = self.history.written
         self._refused = self.history.broken if random.random() < LOGIN_PART else None
         self.history.count("login", self._refused is not None)
+        classes = storage_classes.draw(seed)
         self.bookies = [
-            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32), self._refused)
-            for number in range(1, random.choice((4, 5, 6)) + 1)
+            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32), self._refused, each)
+            for number, each in zip(range(1, random.choice((4, 5, 6)) + 1), classes, strict=False)
         ]
+        databases = [each for each in self.bookies if each.config.ledger_storage_class == storage_classes.DATABASES]
+        self.history.count("bookies with databases", len(databases))
         self.clients = [
             Workload(
                 self._client(f"10.0.1.{number}", random.getrandbits(32), on_asyncio=number == 1),
@@ -275,3 +280,7 @@ class Simulation:
 
     def _logged(self, event: Any) -> None:
         self.history.surprised(event)
+        if event.get("log_namespace") == Scrubber.__module__ and "text" in event:
+            if self._damaged is None and all(bookie.disk.is_whole for bookie in self.bookies):
+                self.history.broken(Violation(f"nothing was damaged: {event['text']}"))
+            self.history.count("scrubber's findings")

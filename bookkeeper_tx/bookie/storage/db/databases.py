@@ -22,6 +22,7 @@ class Databases:
     """The states of the ledgers."""
     locations: KeyValues
     """The locations of their entries."""
+    locations_path: str
 
     @classmethod
     def open(cls, disk: Disk, ledgers: str, locations: str, config: BookieConfig) -> "Databases":
@@ -32,7 +33,7 @@ class Databases:
         present = [path for path in (ledgers, locations) if disk.exists(path)]
         states = disk.open_key_values(ledgers, small)
         try:
-            opened = cls(states, disk.open_key_values(locations, config))
+            opened = cls(states, disk.open_key_values(locations, config), locations)
         except BaseException:
             states.close()
             raise

@@ -151,6 +151,19 @@ class DbIndexes:
                 databases.ledgers.sync()
         return ()
 
+    def location_paths(self) -> list[str]:
+        """Return the paths of the databases of locations that are open."""
+        return [databases.locations_path for databases in self._all]
+
+    def compact_locations(self, path: str) -> None:
+        """Compact the database of locations at a path, if it is open; may run beside all else, even writes.
+
+        It takes long, and ends when the databases are closed.  Raises OSError.
+        """
+        for databases in self._all:
+            if databases.locations_path == path:
+                databases.locations.compact()
+
     def close(self) -> None:
         """Close the databases, if they are open."""
         for databases in self._all:
