@@ -110,6 +110,6 @@ class Containers:
 def _remove(client: Any, name: str) -> None:
     import docker
 
-    # Another run on the same daemon may have removed it already, or use it still.
+    # A client that was killed may not have been removed yet by whoever watches over it, who knows nothing of its image.
     with suppress(docker.errors.APIError):
-        client.images.remove(name)
+        client.images.remove(name, force=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -82,19 +83,24 @@ def find_image(daemon: Daemon, product: Product, environment: Mapping[str, str] 
 
 
 def local_image(daemon: Daemon, product: Product, why: str, environment: Mapping[str, str]) -> Image:
-    """Make the local image."""
+    """Make the local image; nobody else has its name, so that nobody else removes it."""
     jvm = find_jvm()
     jars = product.jars()
-    name = f"{LOCAL_REPOSITORY}:{product.tag}"
+    tag = f"{product.tag}-{secrets.token_hex(4)}"
     links = {each: os.readlink(f"/{each}") for each in _OF_THE_SYSTEM if Path(f"/{each}").is_symlink()}
-    daemon.client.api.import_image_from_data(archive(links), repository=LOCAL_REPOSITORY, tag=product.tag)
+    daemon.client.api.import_image_from_data(archive(links), repository=LOCAL_REPOSITORY, tag=tag)
     folders = ["/usr", *(f"/{each}" for each in _OF_THE_SYSTEM if each not in links), str(jvm.home)]
     folders += map(str, Path("/etc").glob("java-*"))  # Debian's JDK has its configuration there, by links
     folders += [str(cache_directory() / "jars"), *sorted({str(jar.parent) for jar in jars if not _cached(jar)})]
     mounts = tuple((folder, folder) for folder in folders if Path(folder).is_dir())
     how = f"a local image over this machine's {jvm.origin} and the released jars, not the official image ({why})"
     return Image(
-        name, how, (str(jvm.java),), ":".join(map(str, jars)), (*mounts, *_extra_mounts(environment)), ours=True
+        f"{LOCAL_REPOSITORY}:{tag}",
+        how,
+        (str(jvm.java),),
+        ":".join(map(str, jars)),
+        (*mounts, *_extra_mounts(environment)),
+        ours=True,
     )
 
 

@@ -84,7 +84,7 @@ def test_only_this_machines_jvm_maps_its_archives(lifetime: Lifetime, monkeypatc
     assert not Containers(lifetime).maps_classes(PRODUCT)
     local = Image("local", "how", ("java",), "/jars/x.jar", ours=True)
     monkeypatch.setattr(containers, "find_image", lambda daemon, product: local)
-    daemon = Daemon("tcp://x", "a daemon", SimpleNamespace(images=SimpleNamespace(remove=lambda name: None)))
+    daemon = Daemon("tcp://x", "a daemon", SimpleNamespace(images=SimpleNamespace(remove=lambda name, force: None)))
     monkeypatch.setattr(containers, "find_daemon", lambda lifetime: daemon)
     assert Containers(lifetime).maps_classes(PRODUCT)
 

@@ -74,11 +74,19 @@ def test_else_a_local_image_is_made_and_called_what_it_is(environment: dict[str,
     daemon, imported = daemon_with(set(), set())
     found = image.find_image(daemon, BOOKKEEPER, environment)
     assert found.ours
-    assert imported == [{"repository": "bookkeeper-conformance-local", "tag": "4.18.0"}]
+    (made,) = imported
+    assert (made["repository"], made["tag"].partition("-")[0]) == ("bookkeeper-conformance-local", "4.18.0")
+    assert found.name == f"{made['repository']}:{made['tag']}"
     assert "not the official image" in found.how
     assert why in found.how
     assert found.class_path == "/cache/4.18.0.jar:/elsewhere/other.jar"
     assert ("/usr", "/usr") in found.mounts
+
+
+def test_each_local_image_has_a_name_of_its_own() -> None:
+    """Two runs on one daemon would otherwise remove each other's."""
+    daemon, _ = daemon_with(set(), set())
+    assert len({image.find_image(daemon, BOOKKEEPER, {}).name for _ in range(2)}) == 2
 
 
 def test_the_local_image_holds_next_to_nothing() -> None:
@@ -110,7 +118,7 @@ def test_the_local_image_of_zookeeper_sees_its_jars(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Path, "is_dir", lambda path: True)
     daemon, imported = daemon_with(set(), set())
     found = image.find_image(daemon, ZOOKEEPER, {})
-    assert imported == [{"repository": "bookkeeper-conformance-local", "tag": "zookeeper"}]
+    assert imported[0]["tag"].startswith("zookeeper-")
     assert found.class_path == "/spark/jars/zookeeper.jar"
     assert ("/spark/jars", "/spark/jars") in found.mounts
 
