@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compat_tests.targets import guardian
-from compat_tests.targets.cache import cache_directory
+from compat_tests.targets.cache import exclusive
 from compat_tests.targets.docker.attached import render
 from compat_tests.targets.docker.container import ContainerProcess, Recipe
 from compat_tests.targets.docker.daemon import Daemon, find_daemon
@@ -65,7 +65,10 @@ class Containers:
 
     def _recipe(self, program: JavaProgram) -> Recipe:
         image = self._image(program.product)
-        archives = (str(cache_directory() / CLASSES),) if image.ours else ()
+        archives: list[str] = []
+        if image.ours:
+            with exclusive(CLASSES) as folder:  # the daemon would make it as root
+                archives.append(str(folder))
         return Recipe(
             url=self._found_daemon().url,
             image=image.with_folders(path for path in program.classes if path.is_dir()),
