@@ -111,9 +111,12 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def java_target(pytestconfig: pytest.Config) -> str:
-    """What runs Java, as the words that name a target begin: ``java`` or ``docker``."""
-    return pytestconfig.stash[_target]
+def java_target(request: pytest.FixtureRequest) -> str:
+    """What runs Java, as the words that name a target begin: ``java``, or ``docker``, if there is a daemon."""
+    target = request.config.stash[_target]
+    if target == "docker":
+        assert request.getfixturevalue("java_containers").daemon
+    return target
 
 
 @pytest.fixture(scope="session")
@@ -126,8 +129,8 @@ def java_containers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _java_run_by_target(java_target: str, request: pytest.FixtureRequest) -> Iterator[None]:
-    if java_target != "docker":
+def _java_run_by_target(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.config.stash[_target] != "docker":
         yield
         return
     with java_run_by(request.getfixturevalue("java_containers")):

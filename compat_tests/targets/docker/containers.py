@@ -31,8 +31,21 @@ class Containers:
         self._lifetime = lifetime
         self._folders = tuple(map(str, folders))
         self._lock = threading.RLock()
-        self._daemon: Daemon | Unavailable | None = None
+        self._found: Daemon | Unavailable | None = None
         self._images: dict[str, Image | Unavailable] = {}
+
+    @property
+    def daemon(self) -> Daemon:
+        """The daemon, which is looked for when it is first asked for."""
+        with self._lock:
+            if self._found is None:
+                try:
+                    self._found = find_daemon(self._lifetime)
+                except Unavailable as missing:
+                    self._found = missing
+            if isinstance(self._found, Unavailable):
+                raise self._found
+            return self._found
 
     def maps_classes(self, product: Product) -> bool:
         """Whether its image is a local one, over this machine's JVM and jars."""
@@ -42,16 +55,16 @@ class Containers:
         """Whose daemon, and which image it is; looks for both."""
         try:
             image = self._image(product)
-            return f"in Docker ({self._found_daemon().origin}): {image.how}"
+            return f"in Docker ({self.daemon.origin}): {image.how}"
         except Unavailable as missing:
             return f"in Docker, which could not be had: {missing.reason}"
 
     def used(self) -> list[str]:
         """How each product was run that was, for the end of a report; nothing is looked for."""
         found = {tag: image for tag, image in self._images.items() if isinstance(image, Image)}
-        if not found or not isinstance(self._daemon, Daemon):
+        if not found or not isinstance(self._found, Daemon):
             return []
-        return [f"in Docker, by {self._daemon.origin}:", *(f"{tag}: {found[tag].how}" for tag in sorted(found))]
+        return [f"in Docker, by {self._found.origin}:", *(f"{tag}: {found[tag].how}" for tag in sorted(found))]
 
     def server(self, name: str, program: JavaProgram) -> ContainerProcess:
         """A container that has not been made."""
@@ -70,7 +83,7 @@ class Containers:
             with exclusive(CLASSES) as folder:  # the daemon would make it as root
                 archives.append(str(folder))
         return Recipe(
-            url=self._found_daemon().url,
+            url=self.daemon.url,
             image=image.with_folders(path for path in program.classes if path.is_dir()),
             command=program.words(image.class_path),
             log=str(program.log),
@@ -78,19 +91,8 @@ class Containers:
             folders=(str(self._lifetime.root), *archives, *self._folders),
         )
 
-    def _found_daemon(self) -> Daemon:
-        with self._lock:
-            if self._daemon is None:
-                try:
-                    self._daemon = find_daemon(self._lifetime)
-                except Unavailable as missing:
-                    self._daemon = missing
-            if isinstance(self._daemon, Unavailable):
-                raise self._daemon
-            return self._daemon
-
     def _image(self, product: Product) -> Image:
-        daemon = self._found_daemon()
+        daemon = self.daemon
         with self._lock:
             if product.tag not in self._images:
                 try:

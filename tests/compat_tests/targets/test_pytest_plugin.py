@@ -2,6 +2,9 @@
 
 import pytest
 
+from compat_tests.targets.docker import containers
+from compat_tests.targets.unavailable import Unavailable
+
 pytest_plugins = ["pytester"]
 
 _TESTS = """
@@ -164,6 +167,7 @@ def test_what_runs_java_is_chosen(pytester, monkeypatch, arguments, variable, fo
     pytester.makepyfile(test_a_first=_IN_CONTAINERS, test_chosen=_CHOSEN, test_last=_IN_CONTAINERS)
     pytester.makeini(_INI)
     monkeypatch.setenv("EXPECTED", found)
+    monkeypatch.setattr(containers, "find_daemon", lambda lifetime: object())
     result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", *arguments)
     result.assert_outcomes(passed=3)
     assert (", in containers" in result.stdout.str()) == found.startswith("docker")
@@ -192,3 +196,20 @@ def test_a_run_with_containers_says_which_images_they_were(pytester, workers):
     pytester.makeini(_INI)
     result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", *workers)
     result.stdout.fnmatch_lines(["1 passed, 0 failed, 0 not checked", "4.18.0: the official image official"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ci", "outcomes"), [("", {"skipped": 1}), ("true", {"errors": 1})], ids=["here", "in CI"])
+def test_without_a_daemon_what_needs_one_is_not_checked(pytester, monkeypatch, ci, outcomes):
+    monkeypatch.setenv("CI", ci)
+
+    def none(lifetime):
+        raise Unavailable("no Docker here")
+
+    monkeypatch.setattr(containers, "find_daemon", none)
+    pytester.makepyfile(test_chosen=_CHOSEN)
+    pytester.makeini(_INI)
+    plugin = ("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest(*plugin, "--java-target", "docker")
+    result.assert_outcomes(**outcomes)
+    result.stdout.fnmatch_lines(["*no Docker here*"])

@@ -20,4 +20,5 @@ def zookeeper(java_containers: Containers, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module", autouse=True)
 def _in_containers(java_in_containers: Containers) -> None:
-    """Before every fixture of a module that starts something."""
+    """Before every fixture of a module that starts something; without a daemon nothing of it is checked."""
+    assert java_in_containers.daemon
