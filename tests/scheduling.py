@@ -2,9 +2,9 @@
 
 What takes time is shared by the tests of a file: servers of one release, a Spark session, the run of a whole role.
 So a unit of work is a file, or what of a file is about one release; all tests of Spark are one, for they share one
-session, and so are those of Pulsar, for their broker.  What takes longest begins first, and the short units of the
-integration tests before everything else; what is left fills the end.  The simulations, which only compute, begin while
-the servers of others are waited for.
+session, and so are those of Pulsar, for their broker, and those in containers, for a daemon.  What takes longest begins
+first, and the short units of the integration tests before everything else; what is left fills the end.  The
+simulations, which only compute, begin while the servers of others are waited for.
 """
 
 import re
@@ -14,11 +14,13 @@ import pytest
 
 _SPARK = "tests/integration/spark/"
 _PULSAR = "tests/integration/pulsar/"
+_CONTAINERS = "tests/integration/containers/"
 # The longest first: a run that begins one of them late waits for it alone.
 _FIRST = (
     _SPARK,
     "tests/integration/conformance/test_of_bookies.py",
     _PULSAR,
+    _CONTAINERS,
     "tests/integration/metadata/test_blocking.py",
     "tests/simulation/",
     "tests/integration/java/",
@@ -37,6 +39,8 @@ def unit_of(test: str) -> str:
         return "Spark"
     if file.startswith(_PULSAR):
         return "Pulsar"
+    if file.startswith(_CONTAINERS):
+        return "containers"
     release = _RELEASE.search(name)
     return f"{file}@{release[1]}" if release else file
 

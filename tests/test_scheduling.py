@@ -19,6 +19,7 @@ from tests.scheduling import in_order, unit_of
         ("tests/integration/spark/test_sink.py::test_a[4.18.0]", "Spark"),
         ("tests/integration/spark/jobs/test_jobs.py::test_a", "Spark"),
         ("tests/integration/pulsar/test_topics.py::test_a", "Pulsar"),
+        ("tests/integration/containers/test_talk.py::test_a[4.18.0]", "containers"),
         ("tests/spark/test_source.py::test_a", "tests/spark/test_source.py"),
     ],
 )

@@ -16,7 +16,7 @@ from compat_tests.targets.target import BadTarget
 
 
 @click.command()
-@click.option("--target", metavar="NAME", help="ours[:aio|:blocking] or java:RELEASE, in place of a driver command.")
+@click.option("--target", metavar="NAME", help="ours[:aio|:blocking], java:RELEASE or docker:RELEASE; no driver then.")
 @click.option("--listen", default="127.0.0.1", metavar="HOST[:PORT-PORT]", help="Where the scripted bookies listen.")
 @click.option("--metadata", metavar="URI", help="zk+hierarchical://host:port/any: use this ZooKeeper, start none.")
 @run_options
@@ -43,7 +43,9 @@ def client(
     Exit codes are those of `bookkeeper-conformance bookie`.
     """
     if bool(driver) == (target is not None):
-        raise click.UsageError("give either the command of a driver after --, or --target ours|java:RELEASE")
+        raise click.UsageError(
+            "give either the command of a driver after --, or --target ours|java:RELEASE|docker:RELEASE"
+        )
     feature_file = read_features(features_path)
     try:
         client_target = (

@@ -14,7 +14,7 @@ from compat_tests.cli.finish import FAULT, INTERRUPTED, exit_code, judge_target
 from compat_tests.cli.signals import stop_on_signals
 from compat_tests.cli.writing import NotWritten, check_writers, write_page
 from compat_tests.client.client_environment import ClientEnvironment
-from compat_tests.client.client_target import ClientTarget, parse_client
+from compat_tests.client.client_target import parse_client
 from compat_tests.judge.case import Role
 from compat_tests.judge.divergences import of_implementation
 from compat_tests.judge.judgement import Measure
@@ -83,7 +83,7 @@ def _check_name(name: str, roles: Sequence[Role]) -> None:
         if isinstance(parse(name), AddressTarget):  # all runs have one seed, and so the ledgers of the run before
             raise BadTarget(f"{name}: judge it with `bookie --address`, and put the runs together with `report`")
         if Role.CLIENT in roles:
-            _client(name)
+            parse_client(name)
     except BadTarget as error:
         raise click.UsageError(str(error)) from None
 
@@ -103,14 +103,9 @@ def _judge(role: Role, name: str, stop: threading.Event) -> tuple[Run, bool]:
         return Order(load(role), Measure(divergences=of_implementation(implementation)), _SEED, command=command)
 
     if role is Role.CLIENT:
-        client = ClientEnvironment(_client(name))
+        client = ClientEnvironment(parse_client(name))
         return judge_target(
             client, lambda environment: environment, order_for(client.info.implementation), Console(), stop
         )
     target = parse(name, TargetOptions(with_metadata=True))
     return judge_target(target, BookieEnvironment, order_for(target.implementation), Console(), stop)
-
-
-def _client(name: str) -> ClientTarget:
-    """Java's client is the same one whether its bookie is in a container or not."""
-    return parse_client(name.replace("docker:", "java:"))

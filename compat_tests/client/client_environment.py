@@ -27,7 +27,7 @@ from compat_tests.judge.verdict import Interrupted
 from compat_tests.targets import guardian
 from compat_tests.targets.cluster import new_session, parse_uri
 from compat_tests.targets.java.driver_process import JavaError
-from compat_tests.targets.lifetime import CleanupFailed
+from compat_tests.targets.lifetime import CleanupFailed, Lifetime
 from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 
@@ -104,8 +104,9 @@ class ClientEnvironment:
     def _begin(self) -> None:
         self._folder = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-")))
         guardian.watch_directory(self._folder)
+        runner = self.target.make_runner(self._ended.enter_context(Lifetime()))
         if self._metadata is None:
-            zookeeper = ZooKeeper(self._folder / "zookeeper")
+            zookeeper = ZooKeeper(self._folder / "zookeeper", runner=runner)
             self._hosts = self._ended.enter_context(zookeeper).hosts
         else:
             self._hosts = self._metadata.zookeeper
@@ -119,7 +120,7 @@ class ClientEnvironment:
         for number in range(1, self._process_count + 1):
             folder = self._folder / f"client-{number}"
             folder.mkdir()
-            performer = Performer(f"client process {number}", self.target.command(folder), folder)
+            performer = Performer(f"client process {number}", self.target.command(folder, runner), folder)
             self._performers.append(performer)
             self._ended.callback(performer.end)
 

@@ -63,14 +63,26 @@ class Lifetime:
             return self.run(partial(self._make_directory, name))
         return self._make_directory(name)
 
-    def _make_directory(self, name: str) -> Path:
+    @property
+    def root(self) -> Path:
+        """The directory that all of them are in."""
+        if threading.current_thread() is threading.main_thread():
+            return self.run(self._make_root)
+        return self._make_root()
+
+    def _make_root(self) -> Path:
         with self._changed:
             self._refuse_if_closed()
             if self._directory is None:
                 self._directory = Path(tempfile.mkdtemp(prefix="bookkeeper-conformance-"))
                 guardian.watch_directory(self._directory)
+            return self._directory
+
+    def _make_directory(self, name: str) -> Path:
+        with self._changed:
+            root = self._make_root()
             self._numbers[name] = self._numbers.get(name, 0) + 1
-            path = self._directory / f"{name}{self._numbers[name]}"
+            path = root / f"{name}{self._numbers[name]}"
             path.mkdir()
         return path
 

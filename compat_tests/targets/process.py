@@ -110,6 +110,10 @@ class ServerProcess:
             self._started_process().wait()
             self._close_input()
 
+    def remove(self) -> None:
+        """End it for good, with whatever it is run in; for a process that is all."""
+        self.stop()
+
     def pause(self) -> None:
         """Stop it in its tracks (SIGSTOP): connections stay open, nothing is answered."""
         process = self._started_process()

@@ -4,6 +4,9 @@
   them. ``@pytest.mark.releases(since="4.17", until=..., main=True)`` says which releases it is for, and ``main`` that
   it always runs on 4.16.6, which has no batch read, as well as on 4.18.0.
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
+* ``--java-target docker`` (or ``BKTX_JAVA_TARGET``) has Java's bookies and clients and ZooKeeper run in containers;
+  ``java``, the default, on a local JVM. A test that takes ``java_target`` is told which it is; a module that uses
+  ``java_in_containers`` has them in containers in either case.
 * With ``--full --keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
@@ -15,13 +18,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compat_tests.targets.docker.containers import Containers
+from compat_tests.targets.java_runner import java_run_by
 from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.lifetime import Lifetime
 from compat_tests.targets.results import FAILED, NO_RELEASE, NOT_CHECKED, PASSED, Results
 from compat_tests.targets.selection import (
     DefaultReleases,
@@ -34,14 +40,18 @@ from compat_tests.targets.unavailable import Unavailable, must_be_there
 
 _MUST_RUN_IN_CI = ("java", "spark", "crash", "node", "docker")
 _ARGUMENT = "java_release"
+_TARGETS = ("java", "docker")
 _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"
 
 _selection = pytest.StashKey[ReleaseSelection]()
 _table = pytest.StashKey["Table"]()
+_target = pytest.StashKey[str]()
+_containers = pytest.StashKey[Containers]()
 
 #: The names under which a report has a row of the table, and a worker the tests that it left out.
 _ROW = "bookkeeper_row"
 _LEFT_OUT = "bookkeeper_left_out"
+_USED = "bookkeeper_containers"
 
 
 def in_ci() -> bool:
@@ -60,6 +70,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="the long forms too, every case on every release")
     group.addoption("--java-releases", metavar="R,R", help="run on exactly these BookKeeper releases")
     group.addoption(
+        "--java-target", choices=_TARGETS, help="what runs Java's bookies and clients: a local JVM, or containers"
+    )
+    group.addoption(
         "--keep-runs",
         metavar="DIR",
         help="with --full: keep the runs of the suite and the score of mutants",
@@ -77,6 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_selection] = ReleaseSelection(is_full(config), parse_releases(text))
     except ValueError as error:
         raise pytest.UsageError(f"--java-releases: {error}") from error
+    target = config.getoption("--java-target", default=None) or os.environ.get("BKTX_JAVA_TARGET") or _TARGETS[0]
+    if target not in _TARGETS:
+        raise pytest.UsageError(f"BKTX_JAVA_TARGET is {target}: write one of {', '.join(_TARGETS)}")
+    config.stash[_target] = target
     config.stash[_table] = Table(config)
     config.pluginmanager.register(config.stash[_table])
 
@@ -89,7 +106,42 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         origin = f"none ({missing.reason})"
     selection = config.stash[_selection]
     releases = ", ".join(selection.releases) or ("all" if selection.full else "as each case says")
-    return [f"Java: {origin}; releases: {releases}"]
+    where = ", in containers" if config.stash[_target] == "docker" else ""
+    return [f"Java: {origin}{where}; releases: {releases}"]
+
+
+@pytest.fixture(scope="session")
+def java_target(request: pytest.FixtureRequest) -> str:
+    """What runs Java, as the words that name a target begin: ``java``, or ``docker``, if there is a daemon."""
+    target = request.config.stash[_target]
+    if target == "docker":
+        assert request.getfixturevalue("java_containers").daemon
+    return target
+
+
+@pytest.fixture(scope="session")
+def java_containers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
+    """Containers for Java, which see the directories of tests; nothing is started, or looked for, before it is used."""
+    with Lifetime() as lifetime:
+        containers = Containers(lifetime, [tmp_path_factory.getbasetemp()])
+        pytestconfig.stash[_containers] = containers
+        yield containers
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _java_run_by_target(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.config.stash[_target] != "docker":
+        yield
+        return
+    with java_run_by(request.getfixturevalue("java_containers")):
+        yield
+
+
+@pytest.fixture(scope="module")
+def java_in_containers(java_containers: Containers) -> Iterator[Containers]:
+    """Whatever a module starts of Java is in containers."""
+    with java_run_by(java_containers):
+        yield java_containers
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -155,6 +207,8 @@ class Table:
         self._left_out: list[tuple[str, str]] = []
         # Case to the releases it is for: what did not run of these is only known at the end.
         self._expected: dict[str, tuple[str, ...]] = {}
+        self._used: dict[str, None] = {}
+        """What is said of containers, in order."""
 
     def leave_out(self, items: list[pytest.Item]) -> None:
         """Note what is in the table and not in this run."""
@@ -174,14 +228,19 @@ class Table:
 
     def pytest_sessionfinish(self) -> None:
         """Send, from a worker, what is in no report."""
+        containers = self._config.stash.get(_containers, None)
+        self._used |= dict.fromkeys(containers.used() if containers else ())
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_LEFT_OUT] = [[list(each) for each in self._left_out], list(self._expected.items())]
+            output[_USED] = list(self._used)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker sends; each of them has collected everything."""
-        left_out, expected = getattr(node, "workeroutput", {}).get(_LEFT_OUT, ((), ()))
+        output = getattr(node, "workeroutput", {})
+        self._used |= dict.fromkeys(output.get(_USED, ()))
+        left_out, expected = output.get(_LEFT_OUT, ((), ()))
         self._left_out = [(case, release) for case, release in left_out]
         self._expected |= {case: tuple(releases) for case, releases in expected}
 
@@ -194,7 +253,7 @@ class Table:
         if self._results.empty:
             return
         terminalreporter.section("case by BookKeeper release")
-        for line in self._results.render():
+        for line in (*self._results.render(), *self._used):
             terminalreporter.write_line(line)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.java.targets import new_cluster
+from compat_tests.targets.java_runner import JavaRunner
 from compat_tests.targets.lifetime import Lifetime
 from compat_tests.targets.zookeeper import ZooKeeper
 
@@ -14,8 +15,9 @@ from compat_tests.targets.zookeeper import ZooKeeper
 class SharedZooKeeper:
     """Outlives the bookies that are registered in it: they unregister as they stop."""
 
-    def __init__(self, lifetime: Lifetime) -> None:
+    def __init__(self, lifetime: Lifetime, runner: JavaRunner | None = None) -> None:
         self._lifetime = lifetime
+        self._runner = runner
         self._lock = threading.RLock()
         self._server: ZooKeeper | None = None
         self._common: Cluster | None = None
@@ -32,8 +34,8 @@ class SharedZooKeeper:
         """An empty cluster under a root of its own."""
         with self._lock:
             if self._server is None:
-                server = ZooKeeper(self._lifetime.directory("zookeeper"))
-                self._lifetime.finally_do(server.stop)
+                server = ZooKeeper(self._lifetime.directory("zookeeper"), runner=self._runner)
+                self._lifetime.finally_do(server.remove)
                 self._lifetime.run(partial(server.start))
                 self._server = server
             return new_cluster(self._server)

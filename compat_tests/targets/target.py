@@ -79,7 +79,7 @@ def parse(text: str, options: TargetOptions | None = None) -> Target:
 
     ``ours``                     our bookie, as a process
     ``java:4.18.0``              that release by its jars on a local JVM; ``java:4.18.0/db`` on DbLedgerStorage
-    ``docker:4.18.0``            that release in a container
+    ``docker:4.18.0``            that release in a container, and the ZooKeeper in another one
     ``host:port``                whatever listens there
     """
     options = options or TargetOptions()
@@ -88,18 +88,18 @@ def parse(text: str, options: TargetOptions | None = None) -> Target:
         from compat_tests.targets.ours import OurTarget
 
         return OurTarget(options)
-    if kind == "java":
+    if kind in ("java", "docker"):
         from compat_tests.targets.jars_target import STORAGES, JarsTarget
 
         release, _, storage = rest.partition("/")
         _check_release(text, release)
         if storage and storage not in STORAGES:
             raise BadTarget(f"{text}: write one of {', '.join(STORAGES)} after the slash")
-        return JarsTarget(release, storage or "sorted")
-    if kind == "docker":
+        if kind == "java":
+            return JarsTarget(release, storage or "sorted")
         from compat_tests.targets.docker.target import DockerTarget
 
-        return DockerTarget(_check_release(text, rest))
+        return DockerTarget(release, storage or "sorted")
     from compat_tests.targets.address import AddressTarget
 
     return AddressTarget(parse_address(text), options)

@@ -1,4 +1,4 @@
-"""A real ZooKeeper server, on loopback, from the jars that pyspark brings."""
+"""A real ZooKeeper server, on loopback, from the jars that pyspark brings, or run as a test has chosen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import socket
 from pathlib import Path
 from types import TracebackType
 
-from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.java_program import JavaProgram, Product
+from compat_tests.targets.java_runner import JavaRunner, chosen_runner
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.unavailable import Unavailable
@@ -34,15 +35,23 @@ def zookeeper_jars() -> list[Path]:
     return found
 
 
+#: ZooKeeper, in whatever release pyspark has it.
+PRODUCT = Product("zookeeper", "", zookeeper_jars)
+
+
 class ZooKeeper:
     """A standalone ZooKeeper; a context manager, or ``start()`` and ``stop()``.
 
     Started again it has the same port and the same data. It does not sync its log to disk: what it loses in a power
     failure no test asks for.
+
+    :param port: chosen if not given
+    :param runner: who runs it; the one that is chosen for all, if not given
     """
 
-    def __init__(self, work_dir: Path, port: int | None = None) -> None:
+    def __init__(self, work_dir: Path, port: int | None = None, runner: JavaRunner | None = None) -> None:
         self.work_dir = work_dir
+        self._runner = runner or chosen_runner()
         self.port = port or choose_port()
         self._process: ServerProcess | None = None
 
@@ -55,7 +64,7 @@ class ZooKeeper:
     def process(self) -> ServerProcess:
         """The process, for its pid and log."""
         if self._process is None:
-            self._process = ServerProcess("ZooKeeper", self._command(), self.work_dir / "zookeeper.log")
+            self._process = self._runner.server("ZooKeeper", self._program())
         return self._process
 
     def start(self, timeout_s: float = 60) -> ZooKeeper:
@@ -70,6 +79,11 @@ class ZooKeeper:
         """Stop it; sessions live on when it is started again soon enough."""
         if self._process is not None:
             self._process.stop()
+
+    def remove(self) -> None:
+        """Stop it for good: what it is run in goes, too."""
+        if self._process is not None:
+            self._process.remove()
 
     def pause(self) -> None:
         """Freeze it: connections stay, nothing is answered."""
@@ -109,16 +123,15 @@ class ZooKeeper:
         }
         return "".join(f"{key}={value}\n" for key, value in settings.items())
 
-    def _command(self) -> list[str]:
-        class_path = ":".join(map(str, zookeeper_jars()))
-        return find_jvm().command(
-            "-Dzookeeper.forceSync=no",
-            "-Dzookeeper.preAllocSize=1024",
-            "-cp",
-            class_path,
-            "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-            self.work_dir / "zoo.cfg",
+    def _program(self) -> JavaProgram:
+        return JavaProgram(
+            product=PRODUCT,
+            main="org.apache.zookeeper.server.quorum.QuorumPeerMain",
+            arguments=[str(self.work_dir / "zoo.cfg")],
+            work_dir=self.work_dir,
+            log=self.work_dir / "zookeeper.log",
             heap_mb=96,
+            flags=["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024"],
         )
 
     def __enter__(self) -> ZooKeeper:
@@ -127,4 +140,4 @@ class ZooKeeper:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self.stop()
+        self.remove()

@@ -1,6 +1,6 @@
-"""The image that a release runs in: the official one, or a local one that holds next to nothing.
+"""The image that a release of BookKeeper, or ZooKeeper, runs in: the official one, or a local one.
 
-The local image has a few empty directories. This machine's ``/usr``, its JVM and the locked jars are mounted into it,
+The local image has a few empty directories. This machine's ``/usr``, its JVM and the released jars are mounted into it,
 read-only. What runs in it is therefore the released code on another JVM than the official image's, which every report
 has to say.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,24 @@ import attrs
 
 from compat_tests.targets.cache import cache_directory
 from compat_tests.targets.docker.daemon import Daemon
-from compat_tests.targets.jars import class_path
+from compat_tests.targets.java_program import Product
 from compat_tests.targets.jvm import find_jvm
 
-OFFICIAL_NAME = "apache/bookkeeper:{release}"
+#: By product. BookKeeper's own compose files take this ZooKeeper.
+OFFICIAL_NAMES = {"bookkeeper": "apache/bookkeeper:{release}", "zookeeper": "zookeeper:3.9"}
+#: The variables that name others.
+_VARIABLES = {"bookkeeper": "BKTX_DOCKER_IMAGE", "zookeeper": "BKTX_DOCKER_ZOOKEEPER_IMAGE"}
+#: Where the official images have their jars; ZooKeeper's directory is named after its release, and on its PATH.
+_OFFICIAL_JARS = {"bookkeeper": "/opt/bookkeeper/lib/*", "zookeeper": "@zookeeper@/lib/*"}
 LOCAL_REPOSITORY = "bookkeeper-conformance-local"
 
-#: Runs the image's own ``java``; 8, of the oldest images, knows no ``--add-opens``.
+#: Runs the image's own ``java``, with the place of ZooKeeper where its jars are asked for; 8, of the oldest images,
+#: knows no ``--add-opens``.
 _JAVA_OF_THE_IMAGE = """
+if server=$(command -v zkServer.sh); then
+  home=${server%/bin/*}
+  for word do shift; case $word in @zookeeper@*) word=$home${word#@zookeeper@} ;; esac; set -- "$@" "$word"; done
+fi
 java=$(command -v java || echo "$JAVA_HOME/bin/java")
 case $("$java" -version 2>&1) in *'"1.8'*)
   for word do shift; case $word in --add-opens=*) ;; *) set -- "$@" "$word" ;; esac; done ;;
@@ -52,38 +63,44 @@ class Image:
     ours: bool = False
     """Whether we made it, and remove it."""
 
-    def with_folder(self, folder: Path) -> Image:
-        """The same with one more folder to be seen, under its own path."""
-        return attrs.evolve(self, mounts=(*self.mounts, (str(folder), str(folder))))
+    def with_folders(self, folders: Iterable[Path]) -> Image:
+        """The same with more folders to be seen, each under its own path."""
+        return attrs.evolve(self, mounts=(*self.mounts, *((str(folder), str(folder)) for folder in folders)))
 
 
-def find_image(daemon: Daemon, release: str, environment: Mapping[str, str] = os.environ) -> Image:
+def find_image(daemon: Daemon, product: Product, environment: Mapping[str, str] = os.environ) -> Image:
     """The official image, pulled if need be, else the local one; raises ``Unavailable`` if that has no jars or JVM."""
-    name = environment.get("BKTX_DOCKER_IMAGE", OFFICIAL_NAME).format(release=release)
+    official = OFFICIAL_NAMES[product.name].format(release=product.release)
+    name = environment.get(_VARIABLES[product.name], official).format(release=product.release)
     if environment.get("BKTX_DOCKER_LOCAL") == "1":
-        return local_image(daemon, release, "as BKTX_DOCKER_LOCAL=1 asks", environment)
+        return local_image(daemon, product, "as BKTX_DOCKER_LOCAL=1 asks", environment)
     missing = _pull_error(daemon, name)
     if missing is not None:
-        return local_image(daemon, release, f"which could not be had: {missing}", environment)
-    described = f"the official image {name}" if name == OFFICIAL_NAME.format(release=release) else f"the image {name}"
+        return local_image(daemon, product, f"which could not be had: {missing}", environment)
+    described = f"the official image {name}" if name == official else f"the image {name}"
     entrypoint = ("/bin/sh", "-c", _JAVA_OF_THE_IMAGE, "java")
-    return Image(name, described, entrypoint, "/opt/bookkeeper/lib/*", _extra_mounts(environment))
+    return Image(name, described, entrypoint, _OFFICIAL_JARS[product.name], _extra_mounts(environment))
 
 
-def local_image(daemon: Daemon, release: str, why: str, environment: Mapping[str, str]) -> Image:
-    """Make the local image."""
+def local_image(daemon: Daemon, product: Product, why: str, environment: Mapping[str, str]) -> Image:
+    """Make the local image; nobody else has its name, so that nobody else removes it."""
     jvm = find_jvm()
-    jars = class_path(release)
-    name = f"{LOCAL_REPOSITORY}:{release}"
+    jars = product.jars()
+    tag = f"{product.tag}-{secrets.token_hex(4)}"
     links = {each: os.readlink(f"/{each}") for each in _OF_THE_SYSTEM if Path(f"/{each}").is_symlink()}
-    daemon.client.api.import_image_from_data(archive(links), repository=LOCAL_REPOSITORY, tag=release)
+    daemon.client.api.import_image_from_data(archive(links), repository=LOCAL_REPOSITORY, tag=tag)
     folders = ["/usr", *(f"/{each}" for each in _OF_THE_SYSTEM if each not in links), str(jvm.home)]
     folders += map(str, Path("/etc").glob("java-*"))  # Debian's JDK has its configuration there, by links
-    folders += [str(cache_directory() / "jars")]
+    folders += [str(cache_directory() / "jars"), *sorted({str(jar.parent) for jar in jars if not _cached(jar)})]
     mounts = tuple((folder, folder) for folder in folders if Path(folder).is_dir())
     how = f"a local image over this machine's {jvm.origin} and the released jars, not the official image ({why})"
     return Image(
-        name, how, (str(jvm.java),), ":".join(map(str, jars)), (*mounts, *_extra_mounts(environment)), ours=True
+        f"{LOCAL_REPOSITORY}:{tag}",
+        how,
+        (str(jvm.java),),
+        ":".join(map(str, jars)),
+        (*mounts, *_extra_mounts(environment)),
+        ours=True,
     )
 
 
@@ -100,6 +117,10 @@ def archive(links: Mapping[str, str]) -> bytes:
             link.type, link.linkname = tarfile.SYMTYPE, place
             tar.addfile(link)
     return buffer.getvalue()
+
+
+def _cached(jar: Path) -> bool:
+    return jar.is_relative_to(cache_directory())
 
 
 def _pull_error(daemon: Daemon, name: str) -> str | None:

@@ -1,1 +1,1 @@
-"""Java bookies and clients as JVM processes, and the Java programs that drive the clients."""
+"""Java bookies and clients, whatever runs them, and the Java programs that drive the clients."""

@@ -1,4 +1,4 @@
-"""A real Java bookie of any locked release, as a plain JVM process on loopback."""
+"""A real Java bookie of any locked release on loopback: a plain JVM process, or run as a test has chosen."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 from types import TracebackType
 
 from compat_tests.targets.cluster import Cluster
-from compat_tests.targets.jars import class_path, fetch
+from compat_tests.targets.jars import fetch
 from compat_tests.targets.java.class_archive import ClassArchive, class_archive
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
+from compat_tests.targets.java_program import JavaProgram, bookkeeper
+from compat_tests.targets.java_runner import JavaRunner, chosen_runner
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, property_flags
 from compat_tests.targets.lockfile import http_lock, release_number
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess, StartFailed
@@ -78,6 +80,7 @@ class JavaBookie:
     :param properties: system properties of its JVM
     :param jvm_flags: flags of its JVM; the default is small and quick to start, and slow for ever
     :param http_port: of its HTTP server, with Prometheus' metrics at ``/metrics``; none if not given
+    :param runner: who runs it; the one that is chosen for all, if not given
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class JavaBookie:
         heap_mb: int = 256,
         jvm_flags: Sequence[str] = SMALL_JVM,
         http_port: int | None = None,
+        runner: JavaRunner | None = None,
     ) -> None:
         if bookie_id is not None and release_number(release) < (4, 12):
             raise ValueError(f"a bookie of {release} cannot be given an id of its own")
@@ -116,6 +120,7 @@ class JavaBookie:
         self.jvm_flags = jvm_flags
         self.http_port = http_port
         self._own_id = bookie_id
+        self._runner = runner or chosen_runner()
         self._process: ServerProcess | None = None
         self._recorded: ClassArchive | None = None
 
@@ -160,6 +165,12 @@ class JavaBookie:
             self._process.stop()
             if self._recorded is not None and self._process.returncode == _ENDED_BY_SIGTERM:
                 self._recorded.keep()
+
+    def remove(self) -> None:
+        """Shut it down for good: what it is run in goes, too; its directories stay."""
+        self.stop()
+        if self._process is not None:
+            self._process.remove()
 
     def kill(self, *, expire: bool = False) -> None:
         """SIGKILL. Its registration stays until its ZooKeeper session expires (after ``zkTimeout``, 5 s).
@@ -216,34 +227,36 @@ class JavaBookie:
         return {**values, **self.settings}
 
     def _new_process(self, name: str) -> ServerProcess:
-        more = fetch(http_lock(self.release)) if self.http_port is not None else ()
-        jars = ":".join(map(str, (*class_path(self.release), *more)))
-        command = [str(find_jvm().java), *self._archive_flags(), *self._java_arguments(jars)]
-        return ServerProcess(name, command, self.work_dir / "bookie.log")
+        program = JavaProgram(
+            product=bookkeeper(self.release),
+            main="org.apache.bookkeeper.server.Main",
+            arguments=["--conf", str(self.work_dir / "bk_server.conf")],
+            work_dir=self.work_dir,
+            log=self.work_dir / "bookie.log",
+            heap_mb=self.heap_mb,
+            base_flags=[*self._archive_flags(), *self.jvm_flags],
+            flags=[
+                *OPENED_PACKAGES,
+                *property_flags(self.properties),
+                f"-XX:MaxDirectMemorySize={self.heap_mb}m",
+                f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
+                *logging_flags(self.work_dir),
+            ],
+            classes=fetch(http_lock(self.release)) if self.http_port is not None else (),
+        )
+        return self._runner.server(name, program)
 
     def _archive_flags(self) -> list[str]:
-        if self.jvm_flags != SMALL_JVM or self.http_port is not None:
+        if (
+            not self._runner.maps_classes(bookkeeper(self.release))
+            or self.jvm_flags != SMALL_JVM
+            or self.http_port is not None
+        ):
             return []
         archive = class_archive(self.release)
         flags, recording = archive.flags(), archive.recording_flags()
         self._recorded = archive if recording else None
         return [*flags, *recording]
-
-    def _java_arguments(self, jars: str) -> list[str]:
-        return [
-            f"-Xmx{self.heap_mb}m",
-            *self.jvm_flags,
-            *OPENED_PACKAGES,
-            *property_flags(self.properties),
-            f"-XX:MaxDirectMemorySize={self.heap_mb}m",
-            f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
-            *logging_flags(self.work_dir),
-            "-cp",
-            jars,
-            "org.apache.bookkeeper.server.Main",
-            "--conf",
-            str(self.work_dir / "bk_server.conf"),
-        ]
 
     def __enter__(self) -> JavaBookie:
         return self.start()
@@ -251,4 +264,4 @@ class JavaBookie:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self.stop()
+        self.remove()

@@ -18,6 +18,9 @@ from compat_tests.targets.cache import exclusive
 from compat_tests.targets.jars import class_path
 from compat_tests.targets.jvm import SMALL_JVM, Jvm, find_jvm
 
+#: The folder of the cache.
+CLASSES = "classes"
+
 _DUMP_TIMEOUT_S = 120
 
 
@@ -38,7 +41,7 @@ class ClassArchive:
 
     def flags(self) -> list[str]:
         """The flags with which a JVM maps the archives that there are."""
-        with exclusive("classes") as folder:
+        with exclusive(CLASSES) as folder:
             java, whole = folder / self._java_name, folder / self._name
             if not java.exists() and (self._makes_none or not self._dump(java)):
                 self._makes_none = True
@@ -51,7 +54,7 @@ class ClassArchive:
 
         It is wanted once: :meth:`keep` is to be called when this JVM has ended.
         """
-        with exclusive("classes") as folder:
+        with exclusive(CLASSES) as folder:
             if self._left is not None or (folder / self._name).exists() or not (folder / self._java_name).exists():
                 return []
             self._left = folder / f"{self._name}.{os.getpid()}"

@@ -37,20 +37,25 @@ def source_hash(sources: list[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-@cache
 def driver_class_path(release: str, sources: Path = SOURCES) -> tuple[Path, ...]:
     """The class path of the driver, or of the program in the folder ``sources``, for ``release``.
 
     These are the release's jars, first as in a bookie's class path, whose archive of classes it shares; and the
     compiled classes.
     """
+    return (*class_path(release), driver_classes(release, sources))
+
+
+@cache
+def driver_classes(release: str, sources: Path = SOURCES) -> Path:
+    """The folder of the compiled classes of the driver, or of the program in ``sources``."""
     jars = class_path(release)
     files = source_files(sources)
     with exclusive("driver") as folder:
         classes = folder / f"{release}-{source_hash(files)}"
         if not classes.is_dir():
             _compile(files, jars, classes)
-    return (*jars, classes)
+    return classes
 
 
 def _compile(sources: list[Path], jars: tuple[Path, ...], classes: Path) -> None:

@@ -16,9 +16,11 @@ from pathlib import Path
 import attrs
 
 from compat_tests.targets.java.class_archive import class_archive
-from compat_tests.targets.java.driver_classes import MAIN_CLASS, driver_class_path
+from compat_tests.targets.java.driver_classes import MAIN_CLASS, driver_classes
 from compat_tests.targets.java_logging import logging_flags
-from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm, property_flags
+from compat_tests.targets.java_program import JavaProgram, bookkeeper
+from compat_tests.targets.java_runner import JavaRunner, chosen_runner
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, property_flags
 from compat_tests.targets.process import register, tail_of
 
 Reply = Mapping[str, str]
@@ -75,22 +77,34 @@ def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
 
 
 def java_driver_command(
-    release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+    release: str,
+    work_dir: Path,
+    heap_mb: int = 256,
+    properties: Mapping[str, object] | None = None,
+    runner: JavaRunner | None = None,
 ) -> list[str]:
     """The command line of the driver of one release; the configuration of its log is written to ``work_dir``."""
+    runner = runner or chosen_runner()
     temporary = work_dir / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
-    return find_jvm().command(
-        *class_archive(release).flags(),
-        *OPENED_PACKAGES,
-        *property_flags(properties),
-        f"-Djava.io.tmpdir={temporary}",
-        *logging_flags(work_dir, level="warn"),
-        "-cp",
-        ":".join(map(str, driver_class_path(release))),
-        MAIN_CLASS,
+    product = bookkeeper(release)
+    program = JavaProgram(
+        product=product,
+        main=MAIN_CLASS,
+        arguments=(),
+        work_dir=work_dir,
+        log=work_dir / "client.log",
         heap_mb=heap_mb,
+        base_flags=[*SMALL_JVM, *(class_archive(release).flags() if runner.maps_classes(product) else ())],
+        flags=[
+            *OPENED_PACKAGES,
+            *property_flags(properties),
+            f"-Djava.io.tmpdir={temporary}",
+            *logging_flags(work_dir, level="warn"),
+        ],
+        classes=[driver_classes(release)],
     )
+    return runner.command(program)
 
 
 class LineDriver:

@@ -35,7 +35,7 @@ class JavaTargets:
         """A running :class:`JavaBookie`, whose ``options`` see; with ``start=False`` it waits for ``start()``."""
         folder = work_dir or self.work_dir / f"bookie{next(self._numbers)}-{release}"
         bookie = JavaBookie(release, options.pop("cluster", self.cluster), folder, **options)
-        self._stack.callback(bookie.stop)
+        self._stack.callback(bookie.remove)
         self._logs.append((f"Java bookie {release} at {bookie.address}", folder / "bookie.log"))
         return bookie.start() if start else bookie
 

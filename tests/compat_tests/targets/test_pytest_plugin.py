@@ -2,6 +2,9 @@
 
 import pytest
 
+from compat_tests.targets.docker import containers
+from compat_tests.targets.unavailable import Unavailable
+
 pytest_plugins = ["pytester"]
 
 _TESTS = """
@@ -35,6 +38,7 @@ _INI = """
         java: x
         spark: x
         crash: x
+        docker: x
         full: x
 """
 
@@ -44,7 +48,7 @@ def run(pytester, monkeypatch):
     """Run the tests above with these arguments; ``CI`` and the other variables are as given."""
     pytester.makepyfile(test_sample=_TESTS)
     pytester.makeini(_INI)
-    for name in ("BKTX_FULL", "BKTX_JAVA_RELEASES"):
+    for name in ("BKTX_FULL", "BKTX_JAVA_RELEASES", "BKTX_JAVA_TARGET"):
         monkeypatch.delenv(name, raising=False)
 
     def run_with(*arguments, ci=False):
@@ -125,3 +129,87 @@ def test_a_sample_is_not_kept(run, tmp_path):
     result = run("--keep-runs", str(tmp_path))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--keep-runs keeps whole runs: give --full, too"])
+
+
+_CHOSEN = """
+    import os
+    import pytest
+    from compat_tests.targets.java_runner import chosen_runner
+
+    @pytest.mark.java
+    def test_who(java_target):
+        assert [java_target, type(chosen_runner()).__name__] == os.environ["EXPECTED"].split()
+"""
+
+_IN_CONTAINERS = """
+    import pytest
+    from compat_tests.targets import java_runner
+
+    @pytest.mark.docker
+    def test_these(java_in_containers):
+        assert java_runner.chosen_runner() is java_in_containers
+        assert type(java_in_containers).__name__ == "Containers"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "variable", "found"),
+    [
+        ((), "", "java LocalJvm"),
+        (("--java-target", "docker"), "", "docker Containers"),
+        ((), "docker", "docker Containers"),
+        (("--java-target", "java"), "docker", "java LocalJvm"),
+    ],
+)
+def test_what_runs_java_is_chosen(pytester, monkeypatch, arguments, variable, found):
+    monkeypatch.setenv("BKTX_JAVA_TARGET", variable)
+    pytester.makepyfile(test_a_first=_IN_CONTAINERS, test_chosen=_CHOSEN, test_last=_IN_CONTAINERS)
+    pytester.makeini(_INI)
+    monkeypatch.setenv("EXPECTED", found)
+    monkeypatch.setattr(containers, "find_daemon", lambda lifetime: object())
+    result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+    result.assert_outcomes(passed=3)
+    assert (", in containers" in result.stdout.str()) == found.startswith("docker")
+
+
+def test_another_word_for_what_runs_java_stops_the_run(run, monkeypatch):
+    monkeypatch.setenv("BKTX_JAVA_TARGET", "podman")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*BKTX_JAVA_TARGET is podman: write one of java, docker*"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_a_run_with_containers_says_which_images_they_were(pytester, workers):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def found(java_containers):
+            java_containers.used = lambda: ["4.18.0: the official image official"]
+        """
+    )
+    pytester.makepyfile(test_one=_IN_CONTAINERS)
+    pytester.makeini(_INI)
+    result = pytester.runpytest("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", *workers)
+    result.stdout.fnmatch_lines(["1 passed, 0 failed, 0 not checked", "4.18.0: the official image official"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ci", "outcomes"), [("", {"skipped": 1}), ("true", {"errors": 1})], ids=["here", "in CI"])
+def test_without_a_daemon_what_needs_one_is_not_checked(pytester, monkeypatch, ci, outcomes):
+    monkeypatch.setenv("CI", ci)
+
+    def none(lifetime):
+        raise Unavailable("no Docker here")
+
+    monkeypatch.setattr(containers, "find_daemon", none)
+    pytester.makepyfile(test_chosen=_CHOSEN)
+    pytester.makeini(_INI)
+    plugin = ("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest(*plugin, "--java-target", "docker")
+    result.assert_outcomes(**outcomes)
+    result.stdout.fnmatch_lines(["*no Docker here*"])

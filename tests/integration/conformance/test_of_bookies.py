@@ -35,8 +35,8 @@ def ours(request, kept_runs):
 
 
 @pytest.fixture(scope="module")
-def javas(request, java_release, kept_runs):
-    return _judged(f"java:{java_release}", chosen(request.session, Role.BOOKIE, java_release), kept_runs)
+def javas(request, java_target, java_release, kept_runs):
+    return _judged(f"{java_target}:{java_release}", chosen(request.session, Role.BOOKIE, java_release), kept_runs)
 
 
 def _judged(name, cases, kept_runs, launcher=()):

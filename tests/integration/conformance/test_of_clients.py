@@ -40,8 +40,8 @@ def ours_whose_calls_wait(request, kept_runs):
 
 
 @pytest.fixture(scope="module")
-def javas(request, java_release, kept_runs):
-    return _judged(f"java:{java_release}", chosen(request.session, Role.CLIENT, java_release), kept_runs)
+def javas(request, java_target, java_release, kept_runs):
+    return _judged(f"{java_target}:{java_release}", chosen(request.session, Role.CLIENT, java_release), kept_runs)
 
 
 def _judged(name, cases, kept_runs):

@@ -1,0 +1,24 @@
+"""Here Java's bookies and clients and their ZooKeeper run in containers, whatever runs them elsewhere.
+
+A module takes a few tests of ``tests/integration/java``, one of each kind, to see that it makes no difference where
+Java runs. ``--java-target docker`` runs all of those so.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from compat_tests.targets.docker.containers import Containers
+from compat_tests.targets.zookeeper import ZooKeeper
+
+
+@pytest.fixture(scope="session")
+def zookeeper(java_containers: Containers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    with ZooKeeper(tmp_path_factory.mktemp("zookeeper"), runner=java_containers) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _in_containers(java_in_containers: Containers) -> None:
+    """Before every fixture of a module that starts something; without a daemon nothing of it is checked."""
+    assert java_in_containers.daemon
