@@ -89,6 +89,8 @@ HANDLED: Final = frozenset(
     [
         "dbStorage_readAheadCacheMaxSizeMb",
         "dbStorage_writeCacheMaxSizeMb",
+        "ledgerManagerFactoryClass",
+        "ledgerManagerType",
         "ledgerStorageClass",
         "zkLedgersRootPath",
         "zkServers",
@@ -113,11 +115,6 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "skipReplayJournalInvalidRecord": (("false",), f"an unreadable journal is never skipped: {_STORAGE}"),
     "useHostNameAsBookieID": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
     "useShortHostName": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
-    "ledgerManagerType": (("hierarchical",), "only the hierarchical layout of ledger metadata is implemented"),
-    "ledgerManagerFactoryClass": (
-        ("org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",),
-        "only the hierarchical layout of ledger metadata is implemented",
-    ),
     "registrationManagerClass": (
         ("org.apache.bookkeeper.discover.ZKRegistrationManager",),
         "bookies are registered in ZooKeeper or SQLite only",

@@ -1,5 +1,5 @@
 """Metadata URIs: ``sqlite:///path``, ``zk://h1:2181;h2:2181/ledgers``, ``zk+hierarchical://…``, ``zk+longhierarchical://…``,
-``zk+null://…``."""
+``zk+flat://…``, ``zk+null://…``."""
 
 from urllib.parse import unquote
 
@@ -9,8 +9,11 @@ from bookkeeper_tx.errors import InvalidConfig
 
 ZOOKEEPER_PORT = 2181
 
-_BUILT_LAYOUTS = {"": None, "null": None, "hierarchical": "hierarchical", "longhierarchical": "longhierarchical"}
-_OTHER_LAYOUTS = ("flat", "legacyhierarchical", "ms")
+_ANY_LAYOUT = ("", "null")
+LAYOUTS = ("hierarchical", "longhierarchical", "flat")
+"""The layouts that are built; a new cluster gets the first one unless its URI says otherwise."""
+
+_OTHER_LAYOUTS = ("legacyhierarchical", "ms")
 
 
 @frozen
@@ -55,15 +58,16 @@ def _sqlite(uri: str, rest: str) -> SqliteUri:
 
 
 def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:
-    if layout not in _BUILT_LAYOUTS:
-        known = "is not built yet" if layout in _OTHER_LAYOUTS else "is not known"
-        raise _invalid(uri, f"the layout {layout!r} {known}; use zk+hierarchical://, zk+longhierarchical:// or zk://")
+    if layout not in (*_ANY_LAYOUT, *LAYOUTS):
+        known = "is not built" if layout in _OTHER_LAYOUTS else "is not known"
+        use = ", ".join(f"zk+{each}://" for each in LAYOUTS)
+        raise _invalid(uri, f"the layout {layout!r} {known}; use {use} or zk://")
     hosts, slash, root = rest.partition("/")
     parts = root.rstrip("/").split("/")
     if not slash or not all(parts):
         raise _invalid(uri, "the path of the cluster's root follows the hosts, as in zk://host:2181/ledgers")
     addresses = tuple(_address(uri, each.strip()) for each in hosts.replace(",", ";").split(";"))
-    return ZooKeeperUri(addresses, "/" + "/".join(parts), _BUILT_LAYOUTS[layout])
+    return ZooKeeperUri(addresses, "/" + "/".join(parts), None if layout in _ANY_LAYOUT else layout)
 
 
 def _address(uri: str, text: str) -> str:

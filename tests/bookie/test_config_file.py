@@ -182,6 +182,24 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "place", ["zkServers=h", "metadataServiceUri=zk://h/ledgers", "metadataServiceUri=zk+null://h/ledgers"]
+)
+def test_the_layout_of_the_file_is_that_of_the_uri(read: Any, place: str) -> None:
+    for line in (
+        "ledgerManagerType=flat",
+        "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.FlatLedgerManagerFactory",
+    ):
+        assert read(f"{place}\n{line}") == ({"metadata_uri": "zk+flat://h/ledgers"}, [])
+
+
+def test_a_layout_of_the_file_beside_another_one_is_refused(read: Any) -> None:
+    with pytest.raises(InvalidConfig, match=r"line 1: ledgerManagerType = flat: .*zk\+longhierarchical://h/l"):
+        read("ledgerManagerType=flat\nmetadataServiceUri=zk+longhierarchical://h/l")
+    (warning,) = read("ledgerManagerType=flat")[1]
+    assert "does nothing without metadataServiceUri" in warning
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "journalFormatVersionToWrite=5",
@@ -194,7 +212,8 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
         "zkEnableSecurity=true",
         "useHostNameAsBookieID=true",
-        "ledgerManagerType=flat",
+        "ledgerManagerType=legacyhierarchical",
+        "ledgerManagerFactoryClass=com.example.OwnLedgerManagerFactory",
         "httpServerTlsEnable=true",
     ],
 )

@@ -36,5 +36,5 @@ def test_the_uri_chooses_the_store(tmp_path: Path) -> None:
 
 
 def test_a_uri_that_names_no_store() -> None:
-    with pytest.raises(InvalidConfig, match="not built yet"):
-        open_metadata_store("zk+flat://h:2181/ledgers", Clock())
+    with pytest.raises(InvalidConfig, match="is not built"):
+        open_metadata_store("zk+legacyhierarchical://h:2181/ledgers", Clock())

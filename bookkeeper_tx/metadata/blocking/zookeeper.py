@@ -38,7 +38,7 @@ class BlockingZooKeeperStore:
         self._requests = BlockingRequests(self._session)
         self._cluster = ZooKeeperCluster(self._requests, uri.root, uri.layout)
         self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)
-        self._ids = LedgerIds(self._requests, uri.root)
+        self._ids = LedgerIds(self._requests, uri.root, self._tree)
         self._bookies = RegisteredBookies(self._requests, uri.root)
         self._cookies = ZooKeeperCookies(self._requests, uri.root)
         self._documents = ZooKeeperDocuments(self._requests, uri.root)

@@ -6,8 +6,8 @@ import construct
 from kazoo import exceptions
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
-from bookkeeper_tx.metadata.zookeeper.paths import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure
 from protocol_specs.metadata import layout as spec
 
@@ -111,7 +111,7 @@ class ZooKeeperCluster:
         if self._wanted_layout is not None and name != self._wanted_layout:
             raise InvalidConfig(f"{where} has the layout {name!r}, the metadata URI asks for {self._wanted_layout!r}")
         if name not in LAYOUTS:
-            raise InvalidConfig(f"{where} has the layout {name!r}, which is not built; {' and '.join(LAYOUTS)} are")
+            raise InvalidConfig(f"{where} has the layout {name!r}, which is not built; {', '.join(LAYOUTS)} are")
         if parts.manager_version != spec.MANAGER_VERSION:
             raise InvalidConfig(f"{where} has version {parts.manager_version!r} of its layout, which is not known")
         return name

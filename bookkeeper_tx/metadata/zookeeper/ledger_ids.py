@@ -2,11 +2,17 @@
 
 Each parent numbers its sequential nodes, with ten digits.  31-bit ids come from one parent.  When it has run out,
 64-bit ids come from parents that hold the upper half, from then on for ever, as in Java's ``LongZkLedgerIdGenerator``.
+In the flat layout that one parent is the cluster's root, which numbers its ledgers and other children with them, so ids
+have gaps; when they have run out, no more follow.
 """
+
+from collections.abc import Callable
 
 from kazoo import exceptions
 
+from bookkeeper_tx.errors import MetadataError
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.requests import Requests, create_with_parents
 from protocol_specs.metadata import layout as spec
 
@@ -14,20 +20,36 @@ _LOW_BITS = 32
 
 
 class LedgerIds:
-    """The id generator below one root."""
+    """The id generator below one root; ``tree()`` returns the layout of the cluster, once it is known."""
 
-    def __init__(self, requests: Requests, root: str) -> None:
+    def __init__(self, requests: Requests, root: str, tree: Callable[[], LedgerTree]) -> None:
         self._requests = requests
+        self._root = root
+        self._tree = tree
         self._short = f"{root}/{spec.ID_GENERATOR}"
         self._long = f"{root}/{spec.LONG_ID_GENERATOR}"
 
     async def new(self) -> int:
-        """Return an id that was never given before.  With a lost answer an id is lost, too; there are enough."""
+        """Return an id that was never given before.  With a lost answer an id is lost, too; there are enough.
+
+        Raises MetadataError if a flat cluster has no more.
+        """
+        if self._tree().layout == FLAT:
+            return await self._new_flat()
         if await self._requests.insist("exists", self._long) is None:
             ledger_id = await self._next(self._short, [self._short])
             if ledger_id is not None:
                 return ledger_id
         return await self._new_long()
+
+    async def _new_flat(self) -> int:
+        ledger_id = await self._next(self._root, [])
+        if ledger_id is None:
+            raise MetadataError(
+                f"the cluster at {self._root} in ZooKeeper at {self._requests.hosts} has no more ledger ids: the flat "
+                f"layout has those below {spec.ID_31_BIT_END}; choose ids yourself, or make a cluster of another layout"
+            )
+        return ledger_id
 
     async def _new_long(self) -> int:
         while True:

@@ -50,8 +50,8 @@ class ZooKeeperMetadataStore:
         self._session.connected_again = self._connected_again
         self._requests = TwistedRequests(self._session, reactor, operation_timeout_s)
         self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
-        self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
-        self._ids = LedgerIds(self._requests, root)
+        self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)
+        self._ids = LedgerIds(self._requests, root, self._tree)
         self._cookies = ZooKeeperCookies(self._requests, root)
         self._named = ZooKeeperNamedRecords(self._requests, root)
         self._underreplication = Underreplication(self._requests, root)
@@ -186,6 +186,9 @@ class ZooKeeperMetadataStore:
     def _trees(self) -> list[LedgerTree]:
         """Return the trees that ledgers may be in: only one once the cluster's layout is known."""
         return [LedgerTree(self._root, layout) for layout in self._cluster.layouts]
+
+    def _tree(self) -> LedgerTree:
+        return self._trees()[0]
 
     def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
         async def check_and_work() -> Any:

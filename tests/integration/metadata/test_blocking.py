@@ -19,7 +19,7 @@ from bookkeeper_tx.cli.bench.planning_stores import ZooKeeperPlanning
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.model import LedgerId
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
@@ -86,7 +86,10 @@ class MixedStore:
 
 
 @pytest.fixture(
-    params=["sqlite", *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL))]
+    params=[
+        "sqlite",
+        *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL, FLAT)),
+    ]
 )
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> RealCluster:
     if request.param == "sqlite":

@@ -12,7 +12,7 @@ from twisted.internet import reactor, task
 from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.reactor_thread import run_in_reactor
@@ -89,6 +89,7 @@ class ZooKeeperCluster(RealCluster):
         "sqlite",
         pytest.param(HIERARCHICAL, marks=pytest.mark.java),
         pytest.param(LONG_HIERARCHICAL, marks=[pytest.mark.java, pytest.mark.full]),
+        pytest.param(FLAT, marks=pytest.mark.java),
     ]
 )
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LAYOUTS, LONG_HIERARCHICAL, Branch, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LAYOUTS, LONG_HIERARCHICAL, Branch, LedgerTree
 from bookkeeper_tx.model import LedgerId
 
 SCOPED_IDS = st.builds(
@@ -21,6 +21,9 @@ SCOPED_IDS = st.builds(
         (LONG_HIERARCHICAL, 0, "/r/000/0000/0000/0000/L0000"),
         (LONG_HIERARCHICAL, 1234567890, "/r/000/0000/0012/3456/L7890"),
         (LONG_HIERARCHICAL, 2**63 - 1, "/r/922/3372/0368/5477/L5807"),
+        (FLAT, 0, "/r/L0000000000"),
+        (FLAT, 1234567890, "/r/L1234567890"),
+        (FLAT, 2**63 - 1, "/r/L9223372036854775807"),
     ],
 )
 def test_known_paths(layout: str, ledger_id: int, path: str) -> None:
@@ -79,6 +82,22 @@ def test_paths_of_no_ledger(path: str) -> None:
 
 def test_the_long_layout_has_no_short_paths() -> None:
     assert LedgerTree("/r", LONG_HIERARCHICAL).id_of("/r/00/0000/L0001") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "00/0000/L0001",
+        "L001",
+        "L00000000001",
+        "L9999999999999999999",
+        "L" + "9" * 5000,
+        "L\u0660000000000",
+        "ID-0000000001",
+    ],
+)
+def test_paths_of_no_ledger_in_the_flat_layout(name: str) -> None:
+    assert LedgerTree("/r", FLAT).id_of(f"/r/{name}") is None
 
 
 def test_parents_end_below_the_root() -> None:

@@ -71,11 +71,12 @@ def test_initialize_fills_an_empty_root(world: World) -> None:
     ("wanted", "layout", "error", "reason"),
     [
         ("hierarchical", b"2\n" + JAVA + b"FlatLedgerManagerFactory:1", InvalidConfig, "asks for"),
+        ("flat", b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:1", InvalidConfig, "asks for"),
         (
             None,
-            b"2\n" + JAVA + b"FlatLedgerManagerFactory:1",
+            b"2\n" + JAVA + b"LegacyHierarchicalLedgerManagerFactory:1",
             InvalidConfig,
-            "'flat', which is not built",
+            "'legacyhierarchical', which is not built",
         ),
         (None, b"2\ncom.example.Mine:1", InvalidConfig, "com.example.Mine"),
         (None, b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:2", InvalidConfig, "version b'2'"),
@@ -106,6 +107,23 @@ def test_a_cluster_of_the_long_layout() -> None:
     assert "/made/ledgers/000/0000/0000/0000/L0007" in world.server.nodes
     assert result_of(store.list_ledgers()) == [7]
     assert result_of(store.new_ledger_id()) == 0
+
+
+def test_a_cluster_of_the_flat_layout() -> None:
+    world = World("flat")
+    store, _ = world.open()
+    assert world.server.nodes["/made/ledgers/LAYOUT"].data == b"2\n" + JAVA + b"FlatLedgerManagerFactory:1"
+    result_of(store.create_ledger(7, METADATA))
+    assert "/made/ledgers/L0000000007" in world.server.nodes
+    world.uri = evolve(world.uri, layout=None)
+    other, _ = world.open()
+    calls: list[int] = []
+    other.watch_ledger(7, lambda: calls.append(1))
+    result_of(store.write_ledger(7, METADATA, 0))
+    assert calls == [1]
+    assert result_of(other.read_ledger(7)).version == 1
+    result_of(other.delete_ledger(7))
+    assert result_of(store.list_ledgers(None)) == []
 
 
 def test_a_store_that_was_open_before_the_cluster_was_made_takes_its_layout() -> None:
