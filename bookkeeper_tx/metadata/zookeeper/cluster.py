@@ -56,7 +56,10 @@ class ZooKeeperCluster:
         """
         parts = self._root.split("/")[1:]
         for depth in range(1, len(parts)):
-            await ensure(self._requests, "/" + "/".join(parts[:depth]))
+            path = "/" + "/".join(parts[:depth])
+            # Where the nodes above are others', not even a create that finds the node there may be tried.
+            if await self._requests.insist("exists", path) is None:
+                await ensure(self._requests, path)
         instance_id = str(uuid.uuid4()).encode("ascii")
         for _ in range(_ATTEMPTS_MAX):
             await self.check_if_there()

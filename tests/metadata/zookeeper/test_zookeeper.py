@@ -41,6 +41,13 @@ def test_initialize_makes_the_tree(world: World) -> None:
     assert len(result_of(store.instance_id())) == 36
 
 
+def test_initialize_leaves_what_is_above_the_cluster_alone(world: World) -> None:
+    world.server.create("/made", b"")
+    store, _ = world.open()
+    assert "/made" not in {path for name, path in world.server.requests if name in ("create", "commit", "set")}
+    assert result_of(store.list_ledgers()) == []
+
+
 @pytest.mark.parametrize("carried_out", [True, False])
 def test_initialize_with_a_lost_answer(world: World, carried_out: bool) -> None:
     store, session = world.unstarted()
