@@ -7,6 +7,7 @@ from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
 from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
+from bookkeeper_tx.security.zookeeper_keys import ZOOKEEPER_KEYS, metadata_security
 from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
 from protocol_specs.metadata.layout import FACTORY_CLASS_OF
@@ -58,7 +59,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             value = _READ[form](setting)
             if value is not None:
                 values.setdefault(field, value)
-        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS:
+        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS | ZOOKEEPER_KEYS:
             _check(setting, warn)
     for kind in ("journal", "ledger"):
         if named := values.pop(f"{kind}_directory", None):
@@ -66,6 +67,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             values |= {f"more_{kind}_directories": tuple(more)} if more else {}
     values |= _storage(settings, warn)
     values |= bookie_security(settings, warn)
+    values |= metadata_security(settings)
     if "metadata_uri" not in values and "zkServers" in settings:
         values["metadata_uri"] = _zookeeper_uri(settings)
     if (uri := _with_layout(values.get("metadata_uri"), settings, warn)) is not None:

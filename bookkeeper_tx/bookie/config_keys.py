@@ -119,7 +119,6 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         ("org.apache.bookkeeper.discover.ZKRegistrationManager",),
         "bookies are registered in ZooKeeper or SQLite only",
     ),
-    "zkEnableSecurity": (("false",), "access control lists are not implemented: the nodes would be open to everyone"),
     "httpServerTlsEnable": (("false",), "TLS is not implemented for HTTP: passwords of ledgers would go out in clear"),
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),

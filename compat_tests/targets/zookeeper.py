@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from compat_tests.targets.jvm import find_jvm
+from compat_tests.targets.jvm import find_jvm, property_flags
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.unavailable import Unavailable
@@ -15,9 +16,16 @@ from compat_tests.targets.unavailable import Unavailable
 #: By pattern, because their versions are pyspark's business.
 _JARS = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar", "metrics-core-*.jar", "snappy-java-*.jar")
 
+#: With TLS ZooKeeper listens by Netty.
+_NETTY_JARS = (
+    *("netty-buffer-4*.jar", "netty-codec-base-4*.jar", "netty-common-4*.jar", "netty-handler-4*.jar"),
+    *("netty-resolver-4*.jar", "netty-transport-4*.jar", "netty-transport-native-unix-common-*.jar"),
+    *("netty-transport-classes-epoll-*.jar", "netty-tcnative-classes-*.jar"),
+)
 
-def zookeeper_jars() -> list[Path]:
-    """The class path of a ZooKeeper server; raises :class:`Unavailable` without pyspark."""
+
+def zookeeper_jars(secure: bool = False) -> list[Path]:
+    """The class path of a ZooKeeper server, with TLS if ``secure``; raises :class:`Unavailable` without pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise Unavailable(
@@ -26,7 +34,7 @@ def zookeeper_jars() -> list[Path]:
         )
     folder = Path(spec.origin).parent / "jars"
     found = []
-    for pattern in _JARS:
+    for pattern in (*_JARS, *_NETTY_JARS) if secure else _JARS:
         matches = sorted(folder.glob(pattern))
         if not matches:
             raise Unavailable(f"no ZooKeeper: this pyspark has no {pattern} among its jars")
@@ -39,11 +47,26 @@ class ZooKeeper:
 
     Started again it has the same port and the same data. It does not sync its log to disk: what it loses in a power
     failure no test asks for.
+
+    :param tls: keys of ``zoo.cfg`` for TLS (``ssl.keyStore.location`` …); it then listens at ``secure_port``, too
+    :param settings: further keys of ``zoo.cfg``
+    :param properties: system properties of its JVM
     """
 
-    def __init__(self, work_dir: Path, port: int | None = None) -> None:
+    def __init__(
+        self,
+        work_dir: Path,
+        port: int | None = None,
+        *,
+        tls: Mapping[str, object] | None = None,
+        settings: Mapping[str, object] | None = None,
+        properties: Mapping[str, object] | None = None,
+    ) -> None:
         self.work_dir = work_dir
         self.port = port or choose_port()
+        self.secure_port = choose_port() if tls else None
+        self._settings = {**(tls or {}), **(settings or {})}
+        self._properties = dict(properties or {})
         self._process: ServerProcess | None = None
 
     @property
@@ -106,14 +129,22 @@ class ZooKeeper:
             "minSessionTimeout": 1000,
             "maxSessionTimeout": 60000,
             "maxClientCnxns": 0,
+            **self._settings,
         }
+        if self.secure_port is not None:
+            settings |= {
+                "secureClientPort": self.secure_port,
+                "secureClientPortAddress": "127.0.0.1",
+                "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+            }
         return "".join(f"{key}={value}\n" for key, value in settings.items())
 
     def _command(self) -> list[str]:
-        class_path = ":".join(map(str, zookeeper_jars()))
+        class_path = ":".join(map(str, zookeeper_jars(self.secure_port is not None)))
         return find_jvm().command(
             "-Dzookeeper.forceSync=no",
             "-Dzookeeper.preAllocSize=1024",
+            *property_flags(self._properties),
             "-cp",
             class_path,
             "org.apache.zookeeper.server.quorum.QuorumPeerMain",

@@ -177,6 +177,7 @@ def test_a_directory_without_a_name_is_refused(read: Any, key: str) -> None:
 
 def test_zookeeper_servers_make_a_uri(read: Any) -> None:
     assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
+    assert read("zkServers=h1:1,h2:2/chroot")[0]["metadata_uri"] == "zk+null://h1:1;h2:2/chroot/ledgers"
     assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"
     assert read("zkServers=h\nmetadataServiceUri=zk://i/l")[0]["metadata_uri"] == "zk://i/l"
 
@@ -211,6 +212,7 @@ def test_a_layout_of_the_file_beside_another_one_is_refused(read: Any) -> None:
         "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory",
         "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
         "zkEnableSecurity=true",
+        "zookeeper.client.secure=true",
         "useHostNameAsBookieID=true",
         "ledgerManagerType=legacyhierarchical",
         "ledgerManagerFactoryClass=com.example.OwnLedgerManagerFactory",

@@ -20,6 +20,7 @@ from bookkeeper_tx.metadata.zookeeper.named_records import ZooKeeperNamedRecords
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 
 class BlockingZooKeeperStore:
@@ -29,12 +30,13 @@ class BlockingZooKeeperStore:
         self,
         uri: ZooKeeperUri,
         timeout_s: float,
+        security: MetadataSecurity | None = None,
         *,
         make_session: Callable[..., BlockingSession] = BlockingSession,
         draw_token: Callable[[int], int] = secrets.randbits,
     ) -> None:
         self._root = uri.root
-        self._session = make_session(uri.hosts, timeout_s)
+        self._session = make_session(uri.hosts, timeout_s, security)
         self._requests = BlockingRequests(self._session)
         self._cluster = ZooKeeperCluster(self._requests, uri.root, uri.layout)
         self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)

@@ -4,7 +4,7 @@ import logging
 
 from kazoo import exceptions
 
-from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
+from bookkeeper_tx.errors import MetadataAccessDenied, MetadataError, MetadataUnavailable
 
 # Without any handler Python prints kazoo's warnings, one for each attempt to connect, to stderr.
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
@@ -21,7 +21,14 @@ _UNKNOWN_OUTCOME = (
     exceptions.ConnectionClosedError,
     exceptions.OperationTimeoutError,
     exceptions.SessionMovedError,
+    exceptions.AuthFailedError,  # a later login that is repeated; the first one has failed before there are requests
 )
+
+
+_DENIED = {
+    exceptions.NoAuthError: "the access lists of these nodes do not let us do that",
+    exceptions.InvalidACLError: "nodes for ourselves alone cannot be made, because it does not know who we are",
+}
 
 
 class ConnectionLost(MetadataUnavailable):
@@ -47,4 +54,9 @@ def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
 
 def refused(hosts: str, error: BaseException) -> MetadataError:
     """Return the error for an unexpected answer of the server."""
+    if isinstance(error, (exceptions.NoAuthError, exceptions.InvalidACLError)):
+        return MetadataAccessDenied(
+            f"ZooKeeper at {hosts}: {_DENIED[type(error)]}; look at the password or certificate that it is given, and "
+            "at zkEnableSecurity"
+        )
     return MetadataError(f"ZooKeeper at {hosts} refused: {error!r}")

@@ -9,6 +9,7 @@ have gaps; when they have run out, no more follow.
 from collections.abc import Callable
 
 from kazoo import exceptions
+from kazoo.security import OPEN_ACL_UNSAFE
 
 from bookkeeper_tx.errors import MetadataError
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
@@ -87,10 +88,11 @@ class LedgerIds:
         return sorted(int(each) for each in digits if each.isdecimal())
 
     async def _add_high_bits(self, high: int) -> None:
-        try:
-            await create_with_parents(self._requests, self._high_bits_path(high), b"", [self._long])
-        except (exceptions.NodeExistsError, ConnectionLost):
-            pass  # the caller reads the list of these nodes again
+        for path in (self._long, self._high_bits_path(high)):
+            try:
+                await self._requests.once("create", path, b"", acl=OPEN_ACL_UNSAFE)  # as Java makes these two, always
+            except (exceptions.NodeExistsError, exceptions.NoNodeError, ConnectionLost):
+                pass  # the caller reads the list of these nodes again
 
     async def _forget_old(self, newest: int) -> None:
         """Delete all but the newest nodes; a node that another client still uses is not empty, and stays."""

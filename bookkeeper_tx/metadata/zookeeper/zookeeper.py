@@ -23,6 +23,7 @@ from bookkeeper_tx.metadata.zookeeper.replication_locks import ReplicationLocks
 from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
 from bookkeeper_tx.metadata.zookeeper.underreplication import Underreplication
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 SESSION_TIMEOUT_S = 10.0
 """How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
@@ -38,6 +39,7 @@ class ZooKeeperMetadataStore:
         self,
         uri: ZooKeeperUri,
         reactor: Any,
+        security: MetadataSecurity | None = None,
         *,
         session_timeout_s: float = SESSION_TIMEOUT_S,
         operation_timeout_s: float = OPERATION_TIMEOUT_S,
@@ -46,7 +48,7 @@ class ZooKeeperMetadataStore:
     ) -> None:
         root = uri.root
         self._root = root
-        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s)
+        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s, security)
         self._session.connected_again = self._connected_again
         self._requests = TwistedRequests(self._session, reactor, operation_timeout_s)
         self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)

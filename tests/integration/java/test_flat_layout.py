@@ -3,20 +3,17 @@
 import re
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
 from bookkeeper_tx import blocking
-from bookkeeper_tx.blocking import BookKeeper
 from bookkeeper_tx.metadata.zookeeper.paths import FLAT
 from bookkeeper_tx.testing.local_cluster import LocalCluster
-from compat_tests.targets.java.client import JavaClient
-from compat_tests.targets.java.driver_process import JavaError
 from compat_tests.targets.java.targets import JavaTargets
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.cli.bktx_process import bktx
+from tests.integration.support.both_sides import are_collected, both_use_it, listed
 from tests.integration.support.java_shell import JavaShell
 from tests.integration.support.laid_out_cluster import LaidOutCluster
 from tests.integration.support.our_client import poll
@@ -25,7 +22,6 @@ pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.18")]
 
 LAYOUT = b"2\norg.apache.bookkeeper.meta.FlatLedgerManagerFactory:1"
 COLLECTING = {"gcWaitTime": 500, "flushInterval": 200}
-PAYLOADS = [bytes([index]) * 100 for index in range(5)]
 
 
 @pytest.fixture
@@ -47,39 +43,6 @@ def nodes(cluster: LaidOutCluster) -> tuple[bytes, list[str]]:
     finally:
         client.stop()
         client.close()
-
-
-def both_use_it(ours: BookKeeper, java: JavaClient) -> tuple[list[int], list[int]]:
-    """Write by either side, read by the other; return the ids that are left and those that either side has deleted."""
-    with ours.create_ledger(1, 1, 1, password=b"pw") as writer:
-        writer.append_many(PAYLOADS)
-    written = java.create_ledger(password=b"pw")
-    written.append_many(5, 100)
-    written.close()
-    more = [java.create_ledger(password=b"pw"), java.create_ledger(password=b"pw")]
-    for ledger in more:
-        ledger.append_many(5, 100)
-        ledger.close()
-    assert list(java.open_ledger(writer.ledger_id, password=b"pw").read(0, 4)) == PAYLOADS
-    with ours.open_ledger(written.ledger_id, password=b"pw") as reader:
-        assert [len(entry.payload) for entry in reader.read(0, 4)] == [100] * 5
-    left, gone = [writer.ledger_id, written.ledger_id], [each.ledger_id for each in more]
-    assert sorted(java.ledgers()) == sorted(ours.list_ledgers()) == sorted(left + gone)
-    ours.delete_ledger(gone[0])
-    java.delete_ledger(gone[1])
-    assert sorted(java.ledgers()) == sorted(ours.list_ledgers()) == sorted(left)
-    return sorted(left), gone
-
-
-def are_collected(java: JavaClient, bookie_id: str, ledger_ids: list[int]) -> bool:
-    """Tell whether a bookie, ours or Java's, has none of these ledgers any more."""
-    for ledger_id in ledger_ids:
-        try:
-            java.list_entries(bookie_id, ledger_id)
-            return False
-        except JavaError:
-            pass
-    return True
 
 
 def test_java_works_on_a_flat_cluster_of_ours(java_release: str, cluster: LaidOutCluster, tmp_path: Path) -> None:
@@ -113,12 +76,3 @@ def test_we_work_on_a_flat_cluster_of_java(java_release: str, cluster: LaidOutCl
         found = bktx("ledger", "list", BKTX_METADATA=cluster.uri)
         assert found.returncode == 0, found.stderr
         assert all(str(each) in found.stdout.decode() for each in left)
-
-
-def listed(java_shell: JavaShell) -> list[int]:
-    """Return the ids that Java's shell lists, and have it show the metadata of each."""
-    text: Any = java_shell.run("listledgers")
-    found = sorted(int(each) for each in re.findall(r"\{ledgerId=(\d+)", text))
-    for ledger_id in found:
-        assert "state=CLOSED" in java_shell.run("ledgermetadata", "-ledgerid", ledger_id)
-    return found

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from compat_tests.targets.jars import class_path
-from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
 
 _LOG4J_2 = """status=warn
 appender.console.type=Console
@@ -23,9 +23,16 @@ TIMEOUT_S = 120
 class JavaShell:
     """Runs commands with a configuration for ``release``."""
 
-    def __init__(self, release: str, work_dir: Path, configuration: dict[str, object]) -> None:
+    def __init__(
+        self,
+        release: str,
+        work_dir: Path,
+        configuration: dict[str, object],
+        properties: dict[str, object] | None = None,
+    ) -> None:
         self._release = release
         self._work_dir = work_dir
+        self._properties = properties
         work_dir.mkdir()
         (work_dir / "log4j2.properties").write_text(_LOG4J_2, encoding="utf-8")
         text = "".join(f"{key}={value}\n" for key, value in configuration.items())
@@ -38,6 +45,7 @@ class JavaShell:
             "-Xmx256m",
             *SMALL_JVM,
             *OPENED_PACKAGES,
+            *property_flags(self._properties),
             f"-Dlog4j2.configurationFile={self._work_dir / 'log4j2.properties'}",
             "-cp",
             ":".join(map(str, class_path(self._release))),

@@ -165,7 +165,7 @@ class BlockingWorld(World):
     def unopened(self) -> tuple[BlockingZooKeeperStore, FakeKazoo]:
         client = FakeKazoo(self.server, self.time)
 
-        def make_session(hosts: Any, timeout_s: float) -> BlockingSession:
+        def make_session(hosts: Any, timeout_s: float, security: Any) -> BlockingSession:
             make_client = lambda **kwargs: client  # noqa: E731
             return BlockingSession(
                 hosts, timeout_s, make_client=make_client, clock=self.time.clock, sleep=self.time.sleep
