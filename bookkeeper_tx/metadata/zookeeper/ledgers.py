@@ -145,8 +145,7 @@ class ZooKeeperLedgers:
                         read_count = 0
                     part = names[first : first + TURN_NAMES]
                     read_count += len(part)
-                    ids = (tree.id_of(f"{branch.path}/{name}") for name in part)
-                    in_branch += [ledger_id for ledger_id in ids if ledger_id is not None]
+                    in_branch += tree.ids_of(branch, part)
                 found += sorted(in_branch)
         return sorted(found)  # fast, since it is made of parts that are sorted
 

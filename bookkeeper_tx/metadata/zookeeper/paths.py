@@ -1,10 +1,11 @@
-"""The path of a ledger's metadata in ZooKeeper, from its id and back (docs/guides/metadata-stores.md).
+"""The path of a ledger's metadata in ZooKeeper, and the ids of those in a folder (docs/guides/metadata-stores.md).
 
 Ledgers of scope 0 have the paths of Java's layouts ``hierarchical``, ``longhierarchical`` and ``flat``.  Those of all
 other scopes are beside them, in a tree that Java ignores, in each layout.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from attrs import field, frozen
@@ -31,16 +32,15 @@ class Form:
     groups: tuple[int, ...]
     """Digits of each level; what an id has more is in the last one."""
     base: int
-    _pattern: re.Pattern[str] = field(init=False, eq=False, repr=False)
-    """Matches paths relative to the root; compiled once, since a list has hundreds of thousands of ledgers."""
+    _ledger: re.Pattern[str] = field(init=False, eq=False, repr=False)
+    """Matches the last name of a path; compiled once, since a list has millions of ledgers."""
 
-    @_pattern.default
+    @_ledger.default
     def _compiled(self) -> re.Pattern[str]:
-        *ranges, last = self.groups
-        levels = [re.escape(name) for name in self.folder] + [f"({self._digits(size)})" for size in ranges]
-        # Whether an id has more digits than it should is told by its own path.
-        ledger = f"{spec.LEDGER_PREFIX}({self._digits(last, _DIGITS_MAX)})"
-        return re.compile("/".join([*levels, ledger]), re.ASCII)
+        digits = self._digits(self.groups[-1])
+        if len(self.groups) == 1:
+            digits += f"|[1-9]{self._digits(self.groups[0], _DIGITS_MAX - 1)}"
+        return re.compile(f"{spec.LEDGER_PREFIX}({digits})", re.ASCII)
 
     def names(self, ledger_id: int) -> list[str]:
         """Return the names of the levels for ``ledger_id``, the last one without its prefix."""
@@ -52,10 +52,11 @@ class Form:
         """Tell whether a node called ``name``, ``depth`` groups below the folder, can have ledgers below it."""
         return bool(re.fullmatch(self._digits(self.groups[depth]), name, re.ASCII))
 
-    def id_of(self, relative: str) -> int | None:
-        """Return the id that the path ``relative`` to the root stands for in this form, None if it is no such path."""
-        match = self._pattern.fullmatch(relative)
-        return int("".join(match.groups()), self.base) if match else None
+    def ids_of(self, folder: str, names: Iterable[str]) -> Iterator[int]:
+        """Yield the ids of those ``names`` that are ledgers, in the folder with this path relative to the root."""
+        digits = "".join(folder.split("/")[len(self.folder) :])
+        matches, base = map(self._ledger.fullmatch, names), self.base
+        return (int(digits + match[1], base) for match in matches if match is not None)
 
     def _digits(self, count: int, count_max: int | None = None) -> str:
         return f"{_DIGITS[self.base][0]}{{{count},{count_max or count}}}"
@@ -103,17 +104,12 @@ class LedgerTree:
         *ranges, last = form.names(ledger_id)
         return "/".join([self.root, *form.folder, *ranges, spec.LEDGER_PREFIX + last])
 
-    def id_of(self, path: str) -> int | None:
-        """Return the ledger whose metadata is at ``path``, None if it is not the path of a ledger."""
-        if not path.startswith(self.root + "/"):
-            return None
-        relative = path[len(self.root) + 1 :]
-        for form in (*_FORMS[self.layout], _SCOPED):
-            ledger_id = form.id_of(relative)
-            if ledger_id is not None:
-                limit = ids.QUALIFIED_ID_MAX if form is _SCOPED else fields.LEDGER_ID_MAX
-                return ledger_id if ledger_id <= limit and self.path(ledger_id) == path else None
-        return None
+    def ids_of(self, branch: "Branch", names: Iterable[str]) -> list[int]:
+        """Return the ledgers among the children of a branch that holds ledgers."""
+        possible = self._ids_of_form(branch.form)
+        first, end = possible.start, possible.stop
+        found = branch.form.ids_of(branch.path[len(self.root) + 1 :], names)
+        return [ledger_id for ledger_id in found if first <= ledger_id < end]
 
     def branches(self, scope_id: int | None) -> list[Branch]:
         """Return where the ledgers of a scope are, of all scopes for None; ids ascend from branch to branch."""
@@ -134,6 +130,15 @@ class LedgerTree:
         while (path := path.rpartition("/")[0]) and path != self.root:
             found.append(path)
         return found
+
+    def _ids_of_form(self, form: Form) -> range:
+        """Return the ids whose ledgers have paths of this form."""
+        if form is _SCOPED:
+            return range(ids.SCOPED_MIN, ids.QUALIFIED_ID_MAX + 1)
+        first, *others = _FORMS[self.layout]
+        if not others:
+            return range(fields.LEDGER_ID_MAX + 1)
+        return range(spec.ID_31_BIT_END) if form is first else range(spec.ID_31_BIT_END, fields.LEDGER_ID_MAX + 1)
 
     def _form_of(self, ledger_id: int) -> Form:
         if ledger_id >= ids.SCOPED_MIN:
