@@ -1,4 +1,4 @@
-"""A ZooKeeper for those who break it."""
+"""ZooKeepers: one for those who break it, and one with TLS and passwords."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.targets.zookeeper import ZooKeeper
+from tests.integration.support.secured_zookeeper import SecuredZooKeeper, secured_zookeeper
 
 
 @pytest.fixture
@@ -13,3 +14,10 @@ def own_zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
     """One that a test may freeze and stop."""
     with ZooKeeper(tmp_path) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredZooKeeper]:
+    """One with TLS and passwords."""
+    with secured_zookeeper(tmp_path_factory.mktemp("secured")) as found:
+        yield found

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,6 @@ pytestmark = pytest.mark.java
 
 LONG_S = 600.0
 """Longer than a test may take: what fails in it has failed at once."""
-
-
-@pytest.fixture(scope="module")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredZooKeeper]:
-    with secured_zookeeper(tmp_path_factory.mktemp("secured")) as found:
-        yield found
 
 
 @pytest.fixture

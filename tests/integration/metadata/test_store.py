@@ -1,4 +1,4 @@
-"""The contract of tests/metadata/contract.py on real stores: an SQLite file, and a real ZooKeeper."""
+"""The contract of tests/metadata/contract.py on real stores: an SQLite file, and real ZooKeepers."""
 
 import uuid
 from collections.abc import Awaitable, Callable
@@ -14,6 +14,7 @@ from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
 from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
+from tests.integration.support.secured_zookeeper import SecuredZooKeeper
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.reactor_thread import run_in_reactor
 
@@ -59,16 +60,17 @@ class SqliteCluster(RealCluster):
 
 
 class ZooKeeperCluster(RealCluster):
-    def __init__(self, hosts: str, tree: LedgerTree) -> None:
-        super().__init__(f"zk+{tree.layout}://{hosts.replace(',', ';')}{tree.root}")
+    def __init__(self, hosts: str, tree: LedgerTree, secured: SecuredZooKeeper | None = None) -> None:
+        super().__init__(f"zk+{tree.layout}://{(secured.hosts if secured else hosts).replace(',', ';')}{tree.root}")
         self.tree = tree
-        self.client = KazooClient(hosts)
+        self.security = secured and secured.security()
+        self.client = secured.new_client() if secured else KazooClient(hosts)
         self.client.start(10)
 
     def make_store(self) -> Any:
         uri = parse_metadata_uri(self.uri)
         assert isinstance(uri, ZooKeeperUri)
-        store = ZooKeeperMetadataStore(uri, reactor)
+        store = ZooKeeperMetadataStore(uri, reactor, self.security)
         store._registrations.patience_s = 1.0  # nobody of the contract is killed, so no registration is left to vanish
         return store
 
@@ -90,11 +92,15 @@ class ZooKeeperCluster(RealCluster):
         pytest.param(HIERARCHICAL, marks=pytest.mark.java),
         pytest.param(LONG_HIERARCHICAL, marks=[pytest.mark.java, pytest.mark.full]),
         pytest.param(FLAT, marks=pytest.mark.java),
+        pytest.param("secured", marks=pytest.mark.java),
     ]
 )
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":
         return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
+    if request.param == "secured":
+        secured = request.getfixturevalue("secured")
+        return ZooKeeperCluster(secured.server.hosts, LedgerTree(f"/made-{uuid.uuid4()}/ledgers"), secured)
     zookeeper = request.getfixturevalue("zookeeper")
     tree = LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param)
     return ZooKeeperCluster(zookeeper.hosts, tree)

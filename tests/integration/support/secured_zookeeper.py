@@ -42,11 +42,14 @@ class SecuredZooKeeper:
     def cluster(self, root: str) -> "SecuredCluster":
         return SecuredCluster(self.hosts, root, secured=self)
 
+    def new_client(self) -> KazooClient:
+        login = {"mechanism": "DIGEST-MD5", "username": USER, "password": PASSWORD}
+        return KazooClient(self.server.hosts, sasl_options=login)
+
     @contextmanager
     def session(self) -> Iterator[KazooClient]:
         """A session of the user, in clear."""
-        login = {"mechanism": "DIGEST-MD5", "username": USER, "password": PASSWORD}
-        client = KazooClient(self.server.hosts, sasl_options=login)
+        client = self.new_client()
         client.start(30)
         try:
             yield client
