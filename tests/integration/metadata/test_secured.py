@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from kazoo.protocol.states import KeeperState
 from kazoo.security import ACL, Permissions, make_acl
 from twisted.internet import reactor
 
@@ -177,27 +178,54 @@ def test_a_file_that_is_missing_is_named(secured: SecuredZooKeeper, root: str, t
 
 
 def test_it_logs_in_again_after_the_server_was_away(tmp_path: Path) -> None:
-    with secured_zookeeper(tmp_path) as secured, open_blocking_store_of_new_cluster(secured) as store:
-        for ledger_id in range(3):
+    with secured_zookeeper(tmp_path) as secured:
+        uri, security = secured.uri("/ledgers"), secured.security()
+        on_twisted(uri, security, lambda store: store.initialize())
+        with open_blocking_store(uri, 60.0, security) as store:
+            for ledger_id in range(3):
+                secured.server.stop()
+                secured.server.start()
+                store.create_ledger(ledger_id, METADATA)
+            assert store.list_ledgers() == [0, 1, 2]
+
+
+def test_a_server_that_forgets_a_password_for_a_while_is_not_the_end(tmp_path: Path) -> None:
+    with secured_zookeeper(tmp_path) as secured:
+        uri, security = secured.uri("/ledgers"), secured.security()
+        bookies = open_metadata_store(uri, reactor, 10.0, security)
+
+        async def register() -> None:
+            await bookies.start()
+            await bookies.initialize()
+            await bookies.register_bookie("a:1", INFO)
+
+        run_in_reactor(register, timeout_s=60)
+        with open_blocking_store(uri, 60.0, security) as store:
+            states: list[str] = []
+            for client in (store._session.client, bookies._session._client):  # type: ignore[attr-defined]
+                client.add_listener(lambda _, client=client: states.append(client.client_state))
+            server_file = tmp_path / "server.conf"
+            right = server_file.read_text()
+            server_file.write_text(right.replace(PASSWORD, "another"))
             secured.server.stop()
             secured.server.start()
-            store.create_ledger(ledger_id, METADATA)
-        assert store.list_ledgers() == [0, 1, 2]
-        # The server forgets the password for a while: that must not be the end.
-        server_file = tmp_path / "server.conf"
-        right = server_file.read_text()
-        server_file.write_text(right.replace(PASSWORD, "another"))
-        secured.server.stop()
-        secured.server.start()
-        client = store._session.client
-        assert poll(lambda: not client.connected)
-        server_file.write_text(right)
-        secured.server.stop()
-        secured.server.start()
-        assert poll(lambda: client.connected)
-        store.create_ledger(3, METADATA)
+            assert poll(lambda: states.count(KeeperState.AUTH_FAILED) >= 3)
+            server_file.write_text(right)
+            secured.server.stop()
+            secured.server.start()
+            store.create_ledger(3, METADATA)
+            # The node of the session before lives on for a while.
+            assert poll(lambda: owner(secured, "/ledgers/available/a:1") == bookies._session.session_id)  # type: ignore[attr-defined]
+
+            async def stop() -> None:
+                await bookies.stop()
+
+            run_in_reactor(stop, timeout_s=60)
+            assert poll(lambda: store.writable_bookies() == frozenset())
 
 
-def open_blocking_store_of_new_cluster(secured: SecuredZooKeeper) -> Any:
-    on_twisted(secured.uri("/ledgers"), secured.security(), lambda store: store.initialize())
-    return open_blocking_store(secured.uri("/ledgers"), 60.0, secured.security())
+def owner(secured: SecuredZooKeeper, path: str) -> int | None:
+    """Return the session of a node, None if there is none."""
+    with secured.session() as client:
+        stat = client.exists(path)
+        return None if stat is None else int(stat.ephemeralOwner)
