@@ -107,7 +107,10 @@ class Access:
         if self._login_failed.is_set() or len(self._refusals) >= len(self._hosts.split(",")):
             raise self._denied()
         if time.monotonic() > deadline:
-            raise self._denied() if self._refusals else not_reached(self._hosts, timeout_s)
+            raise self._denied() if self._refusals else not_reached(self._hosts, timeout_s, self._hint())
+
+    def _hint(self) -> str:
+        return "; with TLS, the port must be its secureClientPort" if self._security.tls else ""
 
     def _denied(self) -> MetadataAccessDenied:
         return MetadataAccessDenied(f"ZooKeeper at {self._hosts}: {'; '.join(dict.fromkeys(self._refusals))}")

@@ -40,9 +40,9 @@ def translated(error: Exception) -> Exception:
     return ConnectionLost() if isinstance(error, _UNKNOWN_OUTCOME) else error
 
 
-def not_reached(hosts: str, timeout_s: float) -> MetadataUnavailable:
-    """Return the error for servers to which no connection could be made."""
-    return MetadataUnavailable(f"no ZooKeeper at {hosts} answered within {timeout_s:g} s")
+def not_reached(hosts: str, timeout_s: float, hint: str = "") -> MetadataUnavailable:
+    """Return the error for servers to which no connection could be made; ``hint`` says where to look."""
+    return MetadataUnavailable(f"no ZooKeeper at {hosts} answered within {timeout_s:g} s{hint}")
 
 
 def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:

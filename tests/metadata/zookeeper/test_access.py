@@ -6,6 +6,7 @@ tests/integration/metadata/test_secured.py has a real one.
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,8 @@ from bookkeeper_tx.metadata.zookeeper import access
 from bookkeeper_tx.metadata.zookeeper.access import Access
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.sasl import SaslClient
+from bookkeeper_tx.security.tls_config import TlsConfig
+from tests.certificates import Authority
 
 LOGIN = MetadataSecurity(login=SaslClient("bk", "secret"), creator_only=True)
 
@@ -132,3 +135,21 @@ def test_after_a_stop_nobody_logs_in_again() -> None:
     while threading.active_count() > threads:
         pass
     assert not client.starts.acquire(blocking=False)
+
+
+def test_with_tls_a_server_that_does_not_answer_may_have_another_port(tmp_path: Path) -> None:
+    tls = TlsConfig(trust_path=str(Authority(tmp_path).path))
+    with pytest.raises(MetadataUnavailable, match="secureClientPort"):
+        Access("h:1", MetadataSecurity(tls=tls)).start(Client(None), 0)
+
+
+def test_when_all_servers_have_refused_it_is_the_end(tmp_path: Path) -> None:
+    tls = TlsConfig(trust_path=str(Authority(tmp_path).path))
+    way, client = Access("h:1,i:1", MetadataSecurity(tls=tls)), Client(None)
+    handler = way.client_arguments()["handler"]
+    handler._refused("their certificate has expired")
+    with pytest.raises(MetadataAccessDenied, match="their certificate has expired"):
+        way.start(client, 0)
+    handler._refused("their certificate has expired")
+    with pytest.raises(MetadataAccessDenied, match="h:1,i:1: no TLS: their certificate has expired"):
+        way.start(client, 600)
