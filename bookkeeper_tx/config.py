@@ -90,7 +90,8 @@ class BookieConfig:
     """
 
     metadata_uri: str
-    """Where the cluster's metadata is: ``sqlite:///PATH`` or ``zk+hierarchical://HOST:PORT/ledgers``."""
+    """Where the cluster's metadata is: ``sqlite:///PATH``, ``zk+hierarchical://HOST:PORT/ledgers``,
+    ``etcd://HOST:PORT/ledgers``."""
     journal_directory: str
     """Directory of the journal; the files are in its ``current`` subdirectory."""
     ledger_directory: str

@@ -1,7 +1,7 @@
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.metadata.uri import SqliteUri, ZooKeeperUri, parse_metadata_uri
+from bookkeeper_tx.metadata.uri import EtcdUri, SqliteUri, ZooKeeperUri, parse_metadata_uri
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from bookkeeper_tx.metadata.uri import SqliteUri, ZooKeeperUri, parse_metadata_u
         ("zk+longhierarchical://h/l", ZooKeeperUri(("h:2181",), "/l", "longhierarchical")),
         ("zk+flat://h/l", ZooKeeperUri(("h:2181",), "/l", "flat")),
         ("zk://h1:1,h2:2;h3/l", ZooKeeperUri(("h1:1", "h2:2", "h3:2181"), "/l", None)),
+        ("etcd://h/ledgers", EtcdUri(("h:2379",), "/ledgers")),
+        ("etcd://h1:1;h2/a/b/", EtcdUri(("h1:1", "h2:2379"), "/a/b")),
         ("zk://[::1]:2181;[::1]/l", ZooKeeperUri(("[::1]:2181", "[::1]:2181"), "/l", None)),
     ],
 )
@@ -29,7 +31,9 @@ def test_good(uri: str, expected: object) -> None:
         ("/var/lib", "no scheme"),
         ("http://h/l", "no metadata store 'http'"),
         ("sqlite+x:///a", "no metadata store 'sqlite"),
-        ("etcd://h:1/l", "not built yet"),
+        ("etcd+x://h/l", "no metadata store 'etcd+x'"),
+        ("etcd://h:2379", "path of the cluster's root"),
+        ("etcd:///ledgers", "no host:port"),
         ("sqlite://", "absolute path"),
         ("sqlite://relative/path", "absolute path"),
         ("sqlite:///directory/", "absolute path"),

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.blocking.sqlite import BlockingSqliteStore
-from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+from bookkeeper_tx.metadata.uri import EtcdUri, SqliteUri, parse_metadata_uri
 from bookkeeper_tx.metadata.watches import Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
@@ -125,6 +125,12 @@ def open_blocking_store(uri: str, timeout_s: float = 10.0, security: MetadataSec
         sqlite_store = BlockingSqliteStore(parsed.path, timeout_s)
         sqlite_store.open()
         return sqlite_store
+    if isinstance(parsed, EtcdUri):
+        from bookkeeper_tx.metadata.blocking.etcd import BlockingEtcdStore
+
+        etcd_store = BlockingEtcdStore(parsed, timeout_s)
+        etcd_store.open()
+        return etcd_store
     # Imported here, so that a program with an SQLite store does not wait for the import of kazoo.
     from bookkeeper_tx.metadata.blocking.zookeeper import BlockingZooKeeperStore
 

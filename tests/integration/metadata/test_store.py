@@ -1,4 +1,4 @@
-"""The contract of tests/metadata/contract.py on real stores: an SQLite file, and real ZooKeepers."""
+"""The contract of tests/metadata/contract.py on real stores: an SQLite file, real ZooKeepers, a real etcd."""
 
 import uuid
 from collections.abc import Awaitable, Callable
@@ -9,6 +9,8 @@ import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor, task
 
+from bookkeeper_tx.metadata.etcd.channel import EtcdChannel
+from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.sqlite.tables import Tables
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
@@ -86,9 +88,34 @@ class ZooKeeperCluster(RealCluster):
         self.client.close()
 
 
+class EtcdCluster(RealCluster):
+    def __init__(self, hosts: str, scope: str) -> None:
+        super().__init__(f"etcd://{hosts}{scope}")
+        self.client = EtcdClient(EtcdChannel([hosts]), timeout_s=10)
+        self.folder = f"{scope}/ledgers"
+
+    def make_store(self) -> Any:
+        store = super().make_store()
+        store._registrations.patience_s = 1.0  # as above
+        return store
+
+    async def raw_ledger(self, ledger_id: int) -> bytes:
+        found = self.client.read(f"{self.folder}/{uuid.UUID(int=ledger_id)}")
+        assert found is not None
+        return found.value
+
+    async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
+        assert self.client.write(f"{self.folder}/{uuid.UUID(int=ledger_id)}", record, None).done
+
+    async def close(self) -> None:
+        await super().close()
+        self.client.channel.close()
+
+
 @pytest.fixture(
     params=[
         "sqlite",
+        pytest.param("etcd", marks=pytest.mark.etcd),
         pytest.param(HIERARCHICAL, marks=pytest.mark.java),
         pytest.param(LONG_HIERARCHICAL, marks=[pytest.mark.java, pytest.mark.full]),
         pytest.param(FLAT, marks=pytest.mark.java),
@@ -101,6 +128,8 @@ def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "secured":
         secured = request.getfixturevalue("secured")
         return ZooKeeperCluster(secured.server.hosts, LedgerTree(f"/made-{uuid.uuid4()}/ledgers"), secured)
+    if request.param == "etcd":
+        return EtcdCluster(request.getfixturevalue("etcd").hosts, f"/made/{uuid.uuid4()}")
     zookeeper = request.getfixturevalue("zookeeper")
     tree = LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param)
     return ZooKeeperCluster(zookeeper.hosts, tree)

@@ -1,0 +1,120 @@
+"""Ledger metadata in etcd: a key for each ledger, named by the 128 bits of its id; and the ids of new ones."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import tee
+
+from bookkeeper_tx.errors import BookKeeperError, LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, Stored, get, put
+from bookkeeper_tx.metadata.ledger_record.serialization import as_created, as_update, parse, serialize
+from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
+from protocol_specs import ledger_id as ids
+from protocol_specs.metadata import etcd_layout as spec
+from protocol_specs.metadata import ledger as ledger_spec
+
+_NEW_VERSION = 0
+
+_BUCKET = 0
+"""The bucket that ids are taken from.  Java's clients take all in turn, for the writes to be spread; etcd has one log
+for all keys, and with one bucket ids stay small."""
+
+
+class EtcdLedgers:
+    """The ledgers of the cluster at one scope."""
+
+    def __init__(self, client: EtcdClient, scope: str, draw_token: Callable[[int], int]) -> None:
+        self._client = client
+        self._folder = f"{scope}/{spec.LEDGERS}"
+        self._bucket = f"{scope}/{spec.BUCKETS}/{_BUCKET:03d}"
+        self._draw_token = draw_token
+
+    def key(self, ledger_id: int) -> str:
+        """Return the key of a ledger."""
+        return f"{self._folder}/{spec.ledger_name(ledger_id)}"
+
+    def new_id(self) -> int:
+        """Return an id of scope 0 that was never given before."""
+        while True:
+            try:
+                answer = self._client.transact([], [put(self._bucket), get(self._bucket)])
+            except ConnectionLost:
+                continue  # if the id was given, nobody has it
+            set_count: int = answer.responses[1].response_range.kvs[0].version
+            return _BUCKET << spec.BUCKET_SHIFT | set_count
+
+    def create(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
+        """Create a ledger.
+
+        If it is there already, an earlier request of this call, whose answer was lost, may have made it; the create
+        token in the metadata shows that.
+        """
+        created = as_created(metadata, self._draw_token)
+        outcome = self._client.write(self.key(ledger_id), serialize(created), None)
+        if outcome.done:
+            return Versioned(created, _NEW_VERSION)
+        if outcome.found is not None and created.format_version == ledger_spec.BINARY_PROTOBUF:
+            there = _versioned(ledger_id, outcome.found)
+            if there.metadata.create_token == created.create_token:
+                return there
+        raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+
+    def read(self, ledger_id: int) -> Versioned:
+        found = self._client.read(self.key(ledger_id))
+        if found is None:
+            raise _no_such(ledger_id)
+        return _versioned(ledger_id, found)
+
+    def read_each(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+        """Yield each id and what :meth:`read` returns, or NoSuchLedger or MetadataCorrupt."""
+        asked, to_send = tee(ledger_ids)
+        found = self._client.read_each(map(self.key, to_send))
+        for ledger_id, each in zip(asked, found, strict=True):
+            if each is None:
+                yield ledger_id, _no_such(ledger_id)
+                continue
+            try:
+                stored: Versioned | BookKeeperError = _versioned(ledger_id, each)
+            except MetadataCorrupt as error:
+                stored = error
+            yield ledger_id, stored
+
+    def write(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Versioned:
+        updated = as_update(metadata)
+        outcome = self._client.write(self.key(ledger_id), serialize(updated), version)
+        if outcome.done:
+            return Versioned(updated, version + 1)
+        if outcome.found is None:
+            raise _no_such(ledger_id)
+        raise MetadataConflict(
+            f"metadata of ledger {ledger_name(ledger_id)} has version {outcome.found.version}, not {version}"
+        )
+
+    def delete(self, ledger_id: int) -> None:
+        if not self._client.delete_any(self.key(ledger_id)):
+            raise _no_such(ledger_id)
+
+    def ids(self, scope_id: int | None) -> list[int]:
+        """Return the ids of a scope, of all scopes for None, ascending: the order of the keys."""
+        first, last = (0, ids.QUALIFIED_ID_MAX) if scope_id is None else _bounds(scope_id)
+        start = len(self._folder) + 1
+        pairs = self._client.between(self.key(first), self.key(last) + "\0")
+        found = (spec.ledger_id_of(pair.key[start:].decode("utf-8", "replace")) for pair in pairs)
+        return [ledger_id for ledger_id in found if ledger_id is not None]
+
+    def stamp(self, ledger_id: int) -> int | None:
+        """Return what differs after each change of a ledger."""
+        found = self._client.read(self.key(ledger_id))
+        return None if found is None else found.mod_revision
+
+
+def _bounds(scope_id: int) -> tuple[int, int]:
+    first = ids.join(scope_id, 0)
+    return first, first | ids.SCOPED_MIN - 1
+
+
+def _versioned(ledger_id: int, found: Stored) -> Versioned:
+    return Versioned(parse(found.value, ledger_id), found.version)
+
+
+def _no_such(ledger_id: int) -> NoSuchLedger:
+    return NoSuchLedger(f"there is no ledger {ledger_name(ledger_id)}")

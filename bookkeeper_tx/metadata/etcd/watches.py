@@ -1,0 +1,121 @@
+"""Watches on keys of etcd, each of which tells of one change: whoever is told reads again, and watches again.
+
+They share one stream to the server, and one thread that reads it.  The stream begins with the first watch, and ends
+when its connection does; then all watches are gone, which is told as a change of anything.
+"""
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Final
+
+from attrs import frozen
+
+from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.client import EtcdClient
+from bookkeeper_tx.metadata.watches import Key
+from protocol_specs.metadata import etcd_layout as spec
+from protocol_specs.metadata import etcd_pb2 as messages
+
+_END: Final = None
+"""Stands in the queue of requests after the last of a stream."""
+
+_END_OF_THREAD_S: Final = 5.0
+
+
+@frozen
+class _Stream:
+    call: Any
+    requests: "SimpleQueue[Any]"
+    ids: dict[Key, int]
+    """The watches, by what they are on."""
+    keys: dict[int, Key]
+    """The same the other way round."""
+    pending: set[int]
+    """Those that the server has not made yet."""
+
+
+class EtcdWatches:
+    """Calls ``tell(key)`` on a thread of its own when what ``key`` stands for has changed, ``tell(None)`` for all."""
+
+    def __init__(self, client: EtcdClient, tell: Callable[[Key | None], None]) -> None:
+        self._client = client
+        self._tell = tell
+        self._changed = threading.Condition()
+        self._stream: _Stream | None = None
+        self._thread: threading.Thread | None = None
+        self._last_id = 0
+        self._closed = False
+
+    def watch(self, key: Key, name: str, with_all_below: bool = False) -> None:
+        """Tell of the next change of the key ``name`` after this call, or of any below it; once, if it is watched.
+
+        Waits until the server watches; raises MetadataUnavailable if it does not in time.
+        """
+        with self._changed:
+            stream = self._opened()
+            watch_id = stream.ids.get(key)
+            if watch_id is None:
+                watch_id = self._last_id = self._last_id + 1
+                stream.ids[key] = watch_id
+                stream.keys[watch_id] = key
+                stream.pending.add(watch_id)
+                first, end = (f"{name}/", name + spec.END) if with_all_below else (name, "")
+                create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
+                stream.requests.put(messages.WatchRequest(create_request=create))
+            while watch_id in stream.pending:
+                if self._stream is not stream:
+                    raise MetadataUnavailable(f"the connection to etcd at {self._client.hosts} was lost")
+                if not self._changed.wait(self._client.left_s()):
+                    stream.call.cancel()  # a server that does not answer: the next watch goes to another connection
+
+    def close(self) -> None:
+        """End the stream and its thread."""
+        with self._changed:
+            self._closed = True
+            thread = self._thread
+            if self._stream is not None:
+                self._stream.requests.put(_END)
+                self._stream.call.cancel()
+        if thread is not None:
+            thread.join(_END_OF_THREAD_S)
+
+    def _opened(self) -> _Stream:
+        if self._closed:
+            raise MetadataUnavailable("the metadata store was stopped")
+        if self._stream is None:
+            requests: SimpleQueue[Any] = SimpleQueue()
+            self._stream = _Stream(self._client.channel.watch(iter(requests.get, _END)), requests, {}, {}, set())
+            self._thread = threading.Thread(target=self._read, args=(self._stream,), name="etcd-watches", daemon=True)
+            self._thread.start()
+        return self._stream
+
+    def _read(self, stream: _Stream) -> None:
+        try:
+            for answer in stream.call:
+                self._take(stream, answer)
+        except Exception:
+            pass  # gRPC raises when the stream ends: a broken connection, or a cancelled call
+        with self._changed:
+            self._stream = None
+            stream.requests.put(_END)  # or the thread that sends them would wait for ever
+            self._changed.notify_all()
+            closed = self._closed
+        if not closed:
+            self._tell(None)
+
+    def _take(self, stream: _Stream, answer: Any) -> None:
+        with self._changed:
+            if answer.created:
+                stream.pending.discard(answer.watch_id)
+                self._changed.notify_all()
+            if not answer.events and not answer.canceled:
+                return
+            if answer.watch_id not in stream.keys:
+                return  # told before, and its end is on the way
+            key = stream.keys.pop(answer.watch_id)
+            del stream.ids[key]
+            if not answer.canceled:
+                cancel = messages.WatchCancelRequest(watch_id=answer.watch_id)
+                stream.requests.put(messages.WatchRequest(cancel_request=cancel))
+        self._tell(key)
