@@ -58,7 +58,7 @@ class EtcdMetadataStore:
         )
         self._lease = EtcdLease(self._client, timeout_s)
         self._registrations = EtcdRegistrations(
-            self._records.bookies, self._lease, timeout_s, reactor, self._run_on_lease
+            self._records.bookies, self._lease, timeout_s, reactor, self._operate_on_lease
         )
         self._watches = Watches(self._log.failure)
         self._first_looks: list[Deferred[None]] = []
@@ -84,7 +84,7 @@ class EtcdMetadataStore:
             return succeed(None)
         self._watches.clear()
         self._registrations.stop()
-        revoked = self._run_on_lease(self._lease.revoke)
+        revoked = self._run(self._leases, self._lease.revoke)
         self._stopped = True
         return revoked.addErrback(self._not_revoked).addCallback(lambda _: self._end())
 
@@ -178,10 +178,10 @@ class EtcdMetadataStore:
 
     def lock_replication(self, ledger_id: int, bookie_id: BookieId) -> Deferred[bool]:
         self._registrations.keep_lease()
-        return self._run_on_lease(self._records.locks.lock, ledger_id, bookie_id, self._lease)
+        return self._operate_on_lease(self._records.locks.lock, ledger_id, bookie_id, self._lease)
 
     def unlock_replication(self, ledger_id: int) -> Deferred[None]:
-        return self._run_on_lease(self._records.locks.unlock, ledger_id, self._lease)
+        return self._operate_on_lease(self._records.locks.unlock, ledger_id, self._lease)
 
     # On threads ---------------------------------------------------------------------------------------------------
 
@@ -191,22 +191,26 @@ class EtcdMetadataStore:
     def _list(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         return self._after_first_looks(self._lists, self._records.do, function, *args)
 
-    def _run_on_lease(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
+    def _operate_on_lease(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         return self._run(self._leases, self._records.do, function, *args)
 
     def _after_first_looks(self, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         """Run it when the watches that were asked for before it have begun: it must not read what is older."""
+        deadline = self._client.deadline()
         if not self._first_looks or self._stopped:
-            return self._run(worker, function, *args)
+            return self._run_until(deadline, worker, function, *args)
         looked: Deferred[None] = Deferred()
         self._first_looks[-1].addCallback(lambda _: looked.callback(None))
-        return looked.addCallback(lambda _: self._run(worker, function, *args))
+        return looked.addCallback(lambda _: self._run_until(deadline, worker, function, *args))
 
     def _run(self, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
+        return self._run_until(self._client.deadline(), worker, function, *args)
+
+    def _run_until(self, deadline: float, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         if self._stopped or worker is None:
             hosts = self._client.hosts
             return fail(MetadataUnavailable(f"the metadata store in etcd at {hosts} is not started, or stopped"))
-        done: Deferred[Any] = worker.run(self._limited, self._client.deadline(), function, *args)
+        done: Deferred[Any] = worker.run(self._limited, deadline, function, *args)
         return done
 
     def _limited(self, deadline: float, function: Callable[..., Any], *args: Any) -> Any:
@@ -247,5 +251,6 @@ class EtcdMetadataStore:
     def _look_failed(self, failure: Any, keys: frozenset[Key]) -> None:
         if not failure.check(MetadataError):
             self._log.failure("looking for changes in etcd", failure)
+        self._watches.missed(keys)
         if not self._stopped:
             self._reactor.callLater(_LOOK_AGAIN_AFTER_S, lambda: self._look(self._watches.keys & keys))
