@@ -10,7 +10,6 @@ from bookkeeper_tx.metadata.ledger_record.serialization import as_created, as_up
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from protocol_specs import ledger_id as ids
 from protocol_specs.metadata import etcd_layout as spec
-from protocol_specs.metadata import ledger as ledger_spec
 
 _NEW_VERSION = 0
 
@@ -45,17 +44,13 @@ class EtcdLedgers:
     def create(self, ledger_id: int, metadata: LedgerMetadata) -> Versioned:
         """Create a ledger.
 
-        If it is there already, an earlier request of this call, whose answer was lost, may have made it; the create
-        token in the metadata shows that.
+        If an earlier request of this call, whose answer was lost, has made it, the very bytes are there: the token that
+        was drawn for them is in no other's.
         """
         created = as_created(metadata, self._draw_token)
         outcome = self._client.write(self.key(ledger_id), serialize(created), None)
         if outcome.done:
             return Versioned(created, _NEW_VERSION)
-        if outcome.found is not None and created.format_version == ledger_spec.BINARY_PROTOBUF:
-            there = _versioned(ledger_id, outcome.found)
-            if there.metadata.create_token == created.create_token:
-                return there
         raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
 
     def read(self, ledger_id: int) -> Versioned:
