@@ -77,6 +77,7 @@ class JavaBookie:
     :param settings: further keys of ``bk_server.conf``; they win
     :param properties: system properties of its JVM
     :param jvm_flags: flags of its JVM; the default is small and quick to start, and slow for ever
+    :param more_jars: behind the release's own on its class path
     :param http_port: of its HTTP server, with Prometheus' metrics at ``/metrics``; none if not given
     """
 
@@ -97,6 +98,7 @@ class JavaBookie:
         properties: Mapping[str, object] | None = None,
         heap_mb: int = 256,
         jvm_flags: Sequence[str] = SMALL_JVM,
+        more_jars: Sequence[Path] = (),
         http_port: int | None = None,
     ) -> None:
         if bookie_id is not None and release_number(release) < (4, 12):
@@ -114,6 +116,7 @@ class JavaBookie:
         self.properties = dict(properties or {})
         self.heap_mb = heap_mb
         self.jvm_flags = jvm_flags
+        self.more_jars = tuple(more_jars)
         self.http_port = http_port
         self._own_id = bookie_id
         self._process: ServerProcess | None = None
@@ -217,12 +220,12 @@ class JavaBookie:
 
     def _new_process(self, name: str) -> ServerProcess:
         more = fetch(http_lock(self.release)) if self.http_port is not None else ()
-        jars = ":".join(map(str, (*class_path(self.release), *more)))
+        jars = ":".join(map(str, (*class_path(self.release), *more, *self.more_jars)))
         command = [str(find_jvm().java), *self._archive_flags(), *self._java_arguments(jars)]
         return ServerProcess(name, command, self.work_dir / "bookie.log")
 
     def _archive_flags(self) -> list[str]:
-        if self.jvm_flags != SMALL_JVM or self.http_port is not None:
+        if self.jvm_flags != SMALL_JVM or self.http_port is not None or self.more_jars:
             return []
         archive = class_archive(self.release)
         flags, recording = archive.flags(), archive.recording_flags()

@@ -75,7 +75,11 @@ def render_request(number: int, verb: str, values: Mapping[str, object]) -> str:
 
 
 def java_driver_command(
-    release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+    release: str,
+    work_dir: Path,
+    heap_mb: int = 256,
+    properties: Mapping[str, object] | None = None,
+    more_jars: Sequence[Path] = (),
 ) -> list[str]:
     """The command line of the driver of one release; the configuration of its log is written to ``work_dir``."""
     temporary = work_dir / "tmp"
@@ -87,7 +91,7 @@ def java_driver_command(
         f"-Djava.io.tmpdir={temporary}",
         *logging_flags(work_dir, level="warn"),
         "-cp",
-        ":".join(map(str, driver_class_path(release))),
+        ":".join(map(str, (*driver_class_path(release), *more_jars))),
         MAIN_CLASS,
         heap_mb=heap_mb,
     )
@@ -213,8 +217,13 @@ class DriverProcess(LineDriver):
     """A running driver of one release of Java."""
 
     def __init__(
-        self, release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+        self,
+        release: str,
+        work_dir: Path,
+        heap_mb: int = 256,
+        properties: Mapping[str, object] | None = None,
+        more_jars: Sequence[Path] = (),
     ) -> None:
         self.release = release
-        command = java_driver_command(release, work_dir, heap_mb, properties)
+        command = java_driver_command(release, work_dir, heap_mb, properties, more_jars)
         super().__init__(f"Java client {release}", command, work_dir / "client.log")

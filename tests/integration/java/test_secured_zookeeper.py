@@ -51,7 +51,7 @@ def ours(cluster: SecuredCluster, client_file: Path) -> blocking.BookKeeper:
 
 def shell(cluster: SecuredCluster, release: str, tmp_path: Path) -> JavaShell:
     configuration = {"metadataServiceUri": cluster.uri, "zkEnableSecurity": "true"}
-    return JavaShell(release, tmp_path / "shell", configuration, cluster.secured.properties())
+    return JavaShell(release, tmp_path / "shell", configuration, properties=cluster.secured.properties())
 
 
 def assert_for_the_user_alone(cluster: SecuredCluster) -> None:

@@ -1,6 +1,7 @@
 """Java's shell on the files of a bookie, as an operator runs ``bookkeeper shell``."""
 
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.targets.jars import class_path
@@ -28,11 +29,14 @@ class JavaShell:
         release: str,
         work_dir: Path,
         configuration: dict[str, object],
-        properties: dict[str, object] | None = None,
+        *,
+        properties: Mapping[str, object] | None = None,
+        more_jars: Sequence[Path] = (),
     ) -> None:
         self._release = release
+        self._properties = dict(properties or {})
+        self._more_jars = tuple(more_jars)
         self._work_dir = work_dir
-        self._properties = properties
         work_dir.mkdir()
         (work_dir / "log4j2.properties").write_text(_LOG4J_2, encoding="utf-8")
         text = "".join(f"{key}={value}\n" for key, value in configuration.items())
@@ -48,7 +52,7 @@ class JavaShell:
             *property_flags(self._properties),
             f"-Dlog4j2.configurationFile={self._work_dir / 'log4j2.properties'}",
             "-cp",
-            ":".join(map(str, class_path(self._release))),
+            ":".join(map(str, (*class_path(self._release), *self._more_jars))),
             "org.apache.bookkeeper.bookie.BookieShell",
             "-conf",
             str(self._work_dir / "bk_server.conf"),
