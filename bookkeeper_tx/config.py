@@ -240,7 +240,8 @@ class BookieConfig:
     """Whether a small entry log counts as one of ``entry_log_bytes_max`` bytes when it is decided what to compact
     (``useTargetEntryLogSizeForGc``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
-    """How long the metadata store may take to answer (``zkTimeout``)."""
+    """How long the metadata store may take to answer, and how long the session in ZooKeeper or the lease in etcd lives
+    on in silence (``zkTimeout``)."""
     metadata_security: MetadataSecurity | None = None
     """TLS, password and access lists for ZooKeeper; None: in clear, and unknown to it."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
