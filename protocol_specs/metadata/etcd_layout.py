@@ -4,6 +4,7 @@ All names are relative to the cluster's scope, the path of its metadata URI with
 ``etcd://host:2379/ledgers``.  Keys are UTF-8.
 """
 
+import re
 from uuid import UUID
 
 from protocol_specs import ledger_id as ids
@@ -54,16 +55,19 @@ BUCKET_SHIFT = 56
 END = "0"
 """Comes after "/": keys below K are those from ``K/`` up to ``K0``."""
 
+_LEDGER_NAME = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SCOPE_0_END = 2**63
+"""In scope 0 an id is not negative."""
+
 
 def ledger_name(ledger_id: int) -> str:
     """Return the name of a ledger's key below LEDGERS."""
-    return str(UUID(int=ids.QUALIFIED_ID_MAX & ledger_id))
+    return str(UUID(int=ledger_id))
 
 
 def ledger_id_of(name: str) -> int | None:
     """Return the id of the ledger whose key has this name, None if it is no such name."""
-    try:
-        ledger_id = UUID(name).int
-    except ValueError:
+    if _LEDGER_NAME.fullmatch(name) is None:
         return None
-    return ledger_id if ledger_name(ledger_id) == name else None
+    ledger_id = int(name.replace("-", ""), 16)
+    return None if _SCOPE_0_END <= ledger_id < ids.SCOPED_MIN else ledger_id

@@ -172,13 +172,20 @@ class EtcdClient:
         """Yield a KeyValue, without its value, for each key from ``start`` up to ``end``, which is not among them."""
         first = start.encode()
         while True:
-            request = messages.RangeRequest(key=first, range_end=end.encode(), limit=PAGE, keys_only=True)
-            with self.until(self.deadline()):
-                answer = self.insist("Range", request)
-            yield from answer.kvs
-            if not answer.more:
+            page = self.page(first, end.encode())
+            yield from page.kvs
+            if not page.more:
                 return
-            first = answer.kvs[-1].key + b"\0"
+            first = page.kvs[-1].key + b"\0"
+
+    def page(self, start: bytes, end: bytes) -> Any:
+        """Return etcd's answer with the first keys of a range, without their values; it has a time limit of its own.
+
+        However few are asked for, etcd counts them all.
+        """
+        request = messages.RangeRequest(key=start, range_end=end, limit=PAGE, keys_only=True)
+        with self.until(self.deadline()):
+            return self.insist("Range", request)
 
     # Compare and set ----------------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ class FakeEtcd:
         self.keys: dict[bytes, Any] = {}
         self.leases: set[int] = set()
         self.requests: list[str] = []
+        self.counted = 0
+        """The keys in all ranges that were asked for, beyond their limits, too."""
         self.lose: Callable[[str], str | None] = lambda name: None
         """Says of a request whether its "request" or its "answer" is lost."""
 
@@ -30,6 +32,7 @@ class FakeEtcd:
 
     def _Range(self, request: Any) -> Any:
         found = sorted(key for key in self.keys if _is_in(key, request))
+        self.counted += len(found)
         limit = request.limit or len(found)
         answer = messages.RangeResponse(more=len(found) > limit)
         for key in found[:limit]:

@@ -5,6 +5,8 @@ import uuid
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt
+from bookkeeper_tx.metadata.etcd import client as etcd_client
+from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.model import LedgerId
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
@@ -90,6 +92,36 @@ def test_keys_that_are_no_ledgers_are_not_listed(world: World) -> None:
     put(world, f"{SCOPE}/ledgers/00000000-0000-0000-0000-000000000001/x", b"")
     assert world.records.ledgers.ids(0) == [1, 3, 2**62]
     assert world.records.ledgers.ids(None) == [1, 3, 2**62]
+
+
+@pytest.mark.parametrize("page", [1, 3, 8, 1000])
+def test_ledgers_anywhere_are_listed_in_order(world: World, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
+    monkeypatch.setattr(etcd_client, "PAGE", page)
+    monkeypatch.setattr(etcd_ledgers, "PAGE", page)
+    places = (0, 2**32, 5 << 56, 127 << 56, LedgerId(1, 1), LedgerId(-9, 1), LedgerId(0, SCOPE_ID), LedgerId(-40, -1))
+    ids = sorted({place + number * step for place in places for step in (1, 3) for number in range(10)})
+    ids.append(2**128 - 1)
+    for ledger_id in ids:
+        world.records.ledgers.create(ledger_id, METADATA)
+    put(world, f"{world.records.ledgers.key(3)}/x", b"")
+    put(world, f"{SCOPE}/ledgers/none", b"")
+    put(world, f"{SCOPE}/ledgers/{uuid.UUID(int=2**63)}", b"")
+    assert world.records.ledgers.ids(None) == ids
+    for scope_id in (0, 1, SCOPE_ID, -1, 7):
+        assert world.records.ledgers.ids(scope_id) == [each for each in ids if LedgerId(each).scope_id == scope_id]
+
+
+def test_no_page_has_etcd_count_all_ledgers_that_are_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(etcd_client, "PAGE", 10)
+    monkeypatch.setattr(etcd_ledgers, "PAGE", 10)
+    for place in (0, 1 << 56, 2 << 56):
+        for number in range(200):
+            world.records.ledgers.create(place + number, METADATA)
+    world.etcd.requests.clear()
+    world.etcd.counted = 0
+    assert len(world.records.ledgers.ids(0)) == 600
+    assert len(world.etcd.requests) < 2 * 600 / 10
+    assert world.etcd.counted < 5 * 600
 
 
 def test_a_record_that_cannot_be_read_does_not_end_the_reading_of_many(world: World) -> None:
