@@ -116,11 +116,6 @@ class EtcdLedgers:
     def _id_of(self, key: bytes) -> int | None:
         return spec.ledger_id_of(key[len(self._folder) + 1 :].decode("utf-8", "replace"))
 
-    def stamp(self, ledger_id: int) -> int | None:
-        """Return what differs after each change of a ledger."""
-        found = self._client.read(self.key(ledger_id))
-        return None if found is None else found.mod_revision
-
 
 def _bounds(scope_id: int) -> tuple[int, int]:
     first = ids.join(scope_id, 0)

@@ -94,8 +94,13 @@ class EtcdWatches:
         try:
             for answer in stream.call:
                 self._take(stream, answer)
-        except Exception:
-            pass  # gRPC raises when the stream ends: a broken connection, or a cancelled call
+        except Exception as error:
+            if not hasattr(error, "code"):
+                raise  # gRPC's say that the stream has ended: a broken connection, or a cancelled call
+        finally:
+            self._end(stream)
+
+    def _end(self, stream: _Stream) -> None:
         with self._changed:
             self._stream = None
             stream.requests.put(_END)  # or the thread that sends them would wait for ever
