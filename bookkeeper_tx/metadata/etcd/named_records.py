@@ -14,9 +14,20 @@ class _Paths:
         self._folder = folder
 
     def names(self, path: DocumentPath) -> list[str]:
-        """Return the next names of all that is below ``path``, sorted."""
-        below = self._client.names(self._key(path))
-        return sorted({decoded(name.partition("/")[0]) for name in below})
+        """Return the next names of all that is below ``path``, sorted.
+
+        They come in pages, after each of which what else is below its last name is passed over.
+        """
+        folder = self._key(path)
+        start, found = f"{folder}/", set[str]()
+        while True:
+            page = self._client.page(start.encode(), f"{folder}{spec.END}".encode())
+            below = [pair.key.decode("ascii")[len(folder) + 1 :].partition("/") for pair in page.kvs]
+            found.update(name for name, _, _ in below)
+            if not page.more:
+                return sorted(map(decoded, found))
+            name, slash, _ = below[-1]
+            start = f"{folder}/{name}" + (spec.END if slash else "\0")
 
     def _key(self, path: DocumentPath) -> str:
         return "/".join([self._folder, *encoded(path)])
