@@ -155,8 +155,10 @@ class AioMetadataStore:
 
     def _looked(self, keys: Collection[Key], looked: "asyncio.Future[dict[Key, Any]]") -> None:
         failed = looked.cancelled() or looked.exception() is not None
-        stamps = {} if failed else looked.result()
-        self._watches.saw(stamps)
+        if failed:
+            self._watches.missed(keys)
+        else:
+            self._watches.saw(looked.result())
         # Only now: a store that is slow would have more and more looks to do.
         self._due.update(keys if failed or not self._tells else ())
         if self._due and self._timer is None and self._thread is not None:

@@ -223,3 +223,20 @@ def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(telling.looks) == looks
 
     asyncio.run(told_by(scenario, monkeypatch))
+
+
+def test_a_change_after_a_first_look_that_failed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
+        changed = asyncio.Event()
+        telling.error = MetadataUnavailable("gone")
+        store.watch_ledger(1, changed.set)
+        while len(telling.looks) < 2:
+            await asyncio.sleep(0)
+        assert not changed.is_set()
+        # Read and then changed, before the first look that succeeds.
+        telling.values[1], telling.error = 5, None
+        await asyncio.wait_for(changed.wait(), 60)
+
+    asyncio.run(told_by(scenario, monkeypatch))

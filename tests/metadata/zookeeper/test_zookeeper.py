@@ -190,6 +190,19 @@ def test_a_watch_whose_look_failed_looks_again(world: World) -> None:
     assert calls == [1]
 
 
+def test_a_watch_whose_first_look_failed_is_called_after_the_next(world: World) -> None:
+    store, session = world.open()
+    calls: list[int] = []
+    session.down = True
+    store.watch_bookies(lambda: calls.append(1))
+    world.wait(15)
+    assert not calls
+    world.server.create("/made/ledgers/available/x:1", b"")  # somebody may have read before, with another store
+    session.down = False
+    world.wait(15)
+    assert calls
+
+
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
