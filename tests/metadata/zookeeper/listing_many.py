@@ -1,10 +1,9 @@
-"""A program that lists a million ledgers of a layout, out of a ZooKeeper that makes names up, and prints its memory.
+"""A program that lists a million ledgers out of a ZooKeeper that makes names up, and prints how many MiB that took.
 
 python -m tests.metadata.zookeeper.listing_many flat
 """
 
 import sys
-from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 from attrs import define
@@ -15,6 +14,7 @@ from twisted.internet.task import react
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
+from tests.memory import memory_peak_mib
 
 COUNT = 1_000_000
 ROOT = "/ledgers"
@@ -59,7 +59,7 @@ async def main(reactor: Any, layout: str) -> None:
     await store.start()
     listed = await store.list_ledgers()
     assert listed == list(range(COUNT))
-    print(getrusage(RUSAGE_SELF).ru_maxrss * 1024)
+    print(memory_peak_mib())
 
 
 if __name__ == "__main__":
