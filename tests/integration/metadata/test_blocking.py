@@ -19,13 +19,12 @@ from bookkeeper_tx.cli.bench.planning_stores import ZooKeeperPlanning
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.model import LedgerId
 from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
+from tests.integration.metadata.real_clusters import STORES, RealCluster, real_cluster
 from tests.integration.metadata.test_faults import registered_process
-from tests.integration.metadata.test_store import EtcdCluster, RealCluster, SqliteCluster, ZooKeeperCluster
 from tests.integration.support.our_client import poll
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.metadata.blocking.test_store import modules_loaded_by_use
@@ -86,20 +85,9 @@ class MixedStore:
         return stopped
 
 
-@pytest.fixture(
-    params=[
-        "sqlite",
-        pytest.param("etcd", marks=pytest.mark.etcd),
-        *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL, FLAT)),
-    ]
-)
+@pytest.fixture(params=STORES)
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> RealCluster:
-    if request.param == "sqlite":
-        return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
-    if request.param == "etcd":
-        return EtcdCluster(request.getfixturevalue("etcd").hosts, f"/made/{uuid.uuid4()}")
-    hosts = request.getfixturevalue("zookeeper").hosts
-    return ZooKeeperCluster(hosts, LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param))
+    return real_cluster(request.param, request, tmp_path)
 
 
 @pytest.fixture
