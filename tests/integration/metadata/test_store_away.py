@@ -1,5 +1,6 @@
-"""The server of the metadata store is away, longer than sessions and leases live: open ledgers are written and read."""
+"""The metadata store is away, longer than sessions and leases live: open ledgers are written and read."""
 
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,17 +24,42 @@ TIMEOUT_S = 3.0
 pytestmark = pytest.mark.slow
 
 
+class SqliteFile:
+    """A file that another process keeps locked while it is paused."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+
+    def pause(self) -> None:
+        self._connection = sqlite3.connect(self.path, isolation_level=None)
+        self._connection.execute("BEGIN EXCLUSIVE")
+
+    def resume(self) -> None:
+        assert self._connection is not None
+        self._connection.close()
+
+
+Server = ZooKeeper | Etcd | SqliteFile
+
+
 @pytest.fixture(
     params=[
-        pytest.param(("zk+hierarchical", "own_zookeeper"), marks=pytest.mark.java, id="zookeeper"),
-        pytest.param(("etcd", "own_etcd"), marks=pytest.mark.etcd, id="etcd"),
+        "sqlite",
+        pytest.param("zk+hierarchical", marks=pytest.mark.java),
+        pytest.param("etcd", marks=pytest.mark.etcd),
     ]
 )
-def server(request: pytest.FixtureRequest) -> tuple[str, ZooKeeper | Etcd]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Server]:
     """The URI of a cluster in a server, and the server."""
-    scheme, name = request.param
-    server = request.getfixturevalue(name)
-    uri = f"{scheme}://{server.hosts}/ledgers"
+    server: Server
+    if request.param == "sqlite":
+        server = SqliteFile(tmp_path / "meta.sqlite")
+        uri = f"sqlite://{server.path}"
+    else:
+        server = request.getfixturevalue("own_etcd" if request.param == "etcd" else "own_zookeeper")
+        assert not isinstance(server, SqliteFile)
+        uri = f"{request.param}://{server.hosts}/ledgers"
 
     async def initialize() -> None:
         store = open_metadata_store(uri, reactor)
@@ -46,7 +72,7 @@ def server(request: pytest.FixtureRequest) -> tuple[str, ZooKeeper | Etcd]:
 
 
 @pytest.fixture
-def bookie_ids(server: tuple[str, ZooKeeper | Etcd], tmp_path: Path) -> Iterator[set[str]]:
+def bookie_ids(server: tuple[str, Server], tmp_path: Path) -> Iterator[set[str]]:
     bookies = [TwistdBookie(server[0], tmp_path / str(number), settings=_TIMEOUT) for number in range(2)]
     for bookie in bookies:
         bookie.work_dir.mkdir()
@@ -59,9 +85,7 @@ def bookie_ids(server: tuple[str, ZooKeeper | Etcd], tmp_path: Path) -> Iterator
 _TIMEOUT = {"zkTimeout": int(TIMEOUT_S * 1000)}
 
 
-def test_open_ledgers_go_on(
-    server: tuple[str, ZooKeeper | Etcd], bookie_ids: set[str], request: pytest.FixtureRequest
-) -> None:
+def test_open_ledgers_go_on(server: tuple[str, Server], bookie_ids: set[str], request: pytest.FixtureRequest) -> None:
     uri, process = server
     away_s = 60 if is_full(request.config) else 3 * TIMEOUT_S
     with OurClient(uri, metadata_timeout_s=TIMEOUT_S) as ours:
