@@ -4,6 +4,7 @@ gRPC keeps the connections.  What it leaves to its callers is here:
 
 - a connection goes to one server; after a failure the next request goes to the next one;
 - while a server cannot be reached requests fail at once, so the caller pauses before it repeats one;
+- a watch whose stream ends goes to the next server as well;
 - a server that takes requests and does not answer is noticed by the time limit only, so with several servers an attempt
   gets a part of the time that its operation has;
 - a request whose connection breaks has an unknown outcome: :class:`ConnectionLost`.
@@ -13,7 +14,10 @@ A process must not fork once it has made a channel: gRPC's threads are missing i
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
+
+from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataError, MetadataUnavailable
 from protocol_specs.metadata import etcd_pb2 as messages
@@ -27,11 +31,16 @@ OPTIONS: Final = (
     # A watch waits in silence, and would not notice that its server is gone.  Servers forbid less than 5 s.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # The name of the same in newer releases of gRPC, which wait for a minute otherwise.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     # A page of names, or the largest record, is far below; the default of 4 MiB is meant for other services.
     ("grpc.max_receive_message_length", 64 * 2**20),
     # A proxy that the environment names for the web.
     ("grpc.enable_http_proxy", 0),
 )
+
+WATCH_METADATA: Final = (("hasleader", "true"),)
+"""Has a server that is cut off from the others end its watches, which would tell nothing."""
 
 ATTEMPTS_IN_TIME: Final = 3
 """How many servers that do not answer may be waited for, one after the other, in the time of an operation."""
@@ -52,6 +61,20 @@ class ConnectionLost(MetadataUnavailable):
 
 class LeaseLost(MetadataUnavailable):
     """The lease has ended, and all keys that had it are gone."""
+
+
+@frozen
+class WatchStream:
+    """A stream of watches to one server."""
+
+    answers: Any
+    """gRPC's call: iterated for the answers."""
+    leave: Callable[[], None]
+    """Have what comes after it go to another server, if there is one."""
+
+    def cancel(self) -> None:
+        """End it, on any thread."""
+        self.answers.cancel()
 
 
 def connect(host: str) -> Any:
@@ -95,14 +118,15 @@ class EtcdChannel:
         except Exception as error:
             raise self._translated(error, channel) from error
 
-    def watch(self, requests: Iterator[Any]) -> Any:
-        """Begin a stream of watches; return gRPC's call, which is iterated for the answers, and can be cancelled."""
-        stream = self._opened().stream_stream(
+    def watch(self, requests: Iterator[Any]) -> WatchStream:
+        """Begin a stream of watches."""
+        channel = self._opened()
+        stream = channel.stream_stream(
             _SERVICE + "Watch/Watch",
             request_serializer=messages.WatchRequest.SerializeToString,
             response_deserializer=messages.WatchResponse.FromString,
         )
-        return stream(requests)
+        return WatchStream(stream(requests, metadata=WATCH_METADATA), partial(self._next_host, channel))
 
     def close(self) -> None:
         """Fail all requests, and those to come."""

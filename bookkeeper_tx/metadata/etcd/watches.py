@@ -12,6 +12,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.channel import WatchStream
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.watches import Key
 from protocol_specs.metadata import etcd_layout as spec
@@ -25,7 +26,7 @@ _END_OF_THREAD_S: Final = 5.0
 
 @frozen
 class _Stream:
-    call: Any
+    call: WatchStream
     requests: "SimpleQueue[Any]"
     ids: dict[Key, int]
     """The watches, by what they are on."""
@@ -67,7 +68,7 @@ class EtcdWatches:
                 if self._stream is not stream:
                     raise MetadataUnavailable(f"the connection to etcd at {self._client.hosts} was lost")
                 if not self._changed.wait(self._client.left_s()):
-                    stream.call.cancel()  # a server that does not answer: the next watch goes to another connection
+                    stream.call.cancel()  # a server that does not answer
 
     def close(self) -> None:
         """End the stream and its thread."""
@@ -92,7 +93,7 @@ class EtcdWatches:
 
     def _read(self, stream: _Stream) -> None:
         try:
-            for answer in stream.call:
+            for answer in stream.call.answers:
                 self._take(stream, answer)
         except Exception as error:
             if not hasattr(error, "code"):
@@ -102,11 +103,14 @@ class EtcdWatches:
 
     def _end(self, stream: _Stream) -> None:
         with self._changed:
+            if not self._closed:
+                stream.call.leave()
             self._stream = None
             stream.requests.put(_END)  # or the thread that sends them would wait for ever
             self._changed.notify_all()
-            closed = self._closed
-        if not closed:
+            # Who waits for a watch that was not made knows of it, and has missed nothing.
+            is_missed = not self._closed and not stream.keys.keys() <= stream.pending
+        if is_missed:
             self._tell(None)
 
     def _take(self, stream: _Stream, answer: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.channel import WatchStream
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.etcd.watches import EtcdWatches
 from protocol_specs.metadata import etcd_pb2 as messages
@@ -55,11 +56,13 @@ class Channel:
 
     def __init__(self) -> None:
         self.streams: list[Stream] = []
+        self.left: list[Stream] = []
         self.silent = False
 
-    def watch(self, requests: Iterator[Any]) -> Stream:
-        self.streams.append(Stream(requests, self.silent))
-        return self.streams[-1]
+    def watch(self, requests: Iterator[Any]) -> WatchStream:
+        stream = Stream(requests, self.silent)
+        self.streams.append(stream)
+        return WatchStream(stream, lambda: self.left.append(stream))
 
 
 class World:
@@ -109,6 +112,7 @@ def test_when_the_stream_ends_anything_may_have_changed(world: World) -> None:
     world.watches.watch(1, "/l/1")
     world.channel.streams[0].cancel()
     assert world.told.get(timeout=TIMEOUT_S) is None
+    assert world.channel.left == world.channel.streams  # before it is told, so that the next watch goes elsewhere
     world.watches.watch(1, "/l/1")
     assert len(world.channel.streams) == 2
 
@@ -118,11 +122,12 @@ def test_a_server_that_takes_no_watch_is_unavailable_and_the_next_watch_begins_a
     world.channel.silent = True
     with pytest.raises(MetadataUnavailable, match="fake:2379"):
         world.watches.watch(1, "/l/1")
-    assert world.told.get(timeout=TIMEOUT_S) is None
-    world.channel.silent = False
+    world.watches.close()
+    assert world.told.empty()  # nobody has missed anything
     world = World()
     world.watches.watch(1, "/l/1")
     world.watches.close()
+    assert not world.channel.left
     with pytest.raises(MetadataUnavailable, match="stopped"):
         world.watches.watch(1, "/l/1")
 
