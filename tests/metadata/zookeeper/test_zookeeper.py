@@ -12,6 +12,7 @@ from attrs import evolve
 from bookkeeper_tx.errors import (
     InvalidConfig,
     MetadataCorrupt,
+    MetadataError,
     MetadataUnavailable,
 )
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
@@ -100,6 +101,52 @@ def test_another_layout_is_fatal_at_start(
     store, session = world.unstarted()
     assert reason in str(failure_of(store.start(), error))
     assert session.stopped
+
+
+# A cluster without LAYOUT ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("layout", "wanted"), [("flat", None), ("hierarchical", "flat"), ("hierarchical", None)])
+def test_ledgers_are_not_listed_by_a_guess(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    record = world.server.nodes["/made/ledgers/LAYOUT"].data
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    for scope_id in (None, 0):
+        assert "LAYOUT is missing" in str(failure_of(other.list_ledgers(scope_id), MetadataError))
+    if wanted is None:
+        world.server.create("/made/ledgers/LAYOUT", record)
+        assert result_of(other.list_ledgers(None)) == [7]
+        result_of(other.create_ledger(8, METADATA))
+        assert result_of(store.list_ledgers(None)) == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [("flat", None), ("flat", "hierarchical"), ("hierarchical", "flat"), ("hierarchical", "longhierarchical")],
+)
+def test_an_old_cluster_gets_no_layout_that_does_not_find_its_ledgers(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert "name the cluster's layout" in str(failure_of(other.initialize(), InvalidConfig))
+    assert "/made/ledgers/LAYOUT" not in world.server.nodes
+    world.uri = evolve(world.uri, layout=layout)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert result_of(other.initialize()) is False
+    assert result_of(other.list_ledgers()) == [7]
+
+
+# Layouts --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_cluster_of_the_long_layout() -> None:
