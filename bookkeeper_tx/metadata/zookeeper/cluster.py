@@ -11,7 +11,7 @@ from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrup
 from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.zookeeper.paths import name_of_another_layout
-from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure, refusal, said
 from protocol_specs.metadata import layout as spec
 
 _ATTEMPTS_MAX = 5
@@ -94,8 +94,11 @@ class ZooKeeperCluster:
                 if await self._get(spec.INSTANCE_ID) == instance_id:
                     return True
                 continue
-            if not any(isinstance(result, Exception) for result in results):
+            failed = refusal(results)
+            if failed is None:
                 return is_new
+            if not isinstance(failed[1], exceptions.NodeExistsError | exceptions.NoNodeError):
+                raise said(self._requests, missing[failed[0]][0], failed[1])
         raise MetadataConflict(f"others kept changing {self._root} while a cluster was being made there")
 
     async def instance_id(self) -> str | None:

@@ -25,9 +25,12 @@ _UNKNOWN_OUTCOME = (
 )
 
 
+DENIALS = (exceptions.NoAuthError, exceptions.InvalidACLError)
+"""The errors that say that we may not do something."""
+
 _DENIED = {
-    exceptions.NoAuthError: "the access lists of these nodes do not let us do that",
-    exceptions.InvalidACLError: "nodes for ourselves alone cannot be made, because it does not know who we are",
+    exceptions.NoAuthError: "the access list of {} does not let us do that",
+    exceptions.InvalidACLError: "{} cannot be made for ourselves alone, because it does not know who we are",
 }
 
 
@@ -54,9 +57,12 @@ def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
 
 def refused(hosts: str, error: BaseException) -> MetadataError:
     """Return the error for an unexpected answer of the server."""
-    if isinstance(error, (exceptions.NoAuthError, exceptions.InvalidACLError)):
-        return MetadataAccessDenied(
-            f"ZooKeeper at {hosts}: {_DENIED[type(error)]}; look at the password or certificate that it is given, and "
-            "at zkEnableSecurity"
-        )
     return MetadataError(f"ZooKeeper at {hosts} refused: {error!r}")
+
+
+def denied(hosts: str, error: BaseException, path: str) -> MetadataAccessDenied:
+    """Return the error for one of :data:`DENIALS`, about the node at ``path``."""
+    return MetadataAccessDenied(
+        f"ZooKeeper at {hosts}: {_DENIED[type(error)].format(path)}; look at the password or certificate that it is "
+        "given, and at zkEnableSecurity"
+    )

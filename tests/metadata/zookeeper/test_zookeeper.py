@@ -11,6 +11,7 @@ from attrs import evolve
 
 from bookkeeper_tx.errors import (
     InvalidConfig,
+    MetadataAccessDenied,
     MetadataCorrupt,
     MetadataError,
     MetadataUnavailable,
@@ -101,6 +102,41 @@ def test_another_layout_is_fatal_at_start(
     store, session = world.unstarted()
     assert reason in str(failure_of(store.start(), error))
     assert session.stopped
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "path", "use"),
+    [
+        ("/made/ledgers/00", "/made/ledgers/00/0001", lambda store: store.create_ledger(10_000, METADATA)),
+        ("/made/ledgers", "/made/ledgers/01", lambda store: store.create_ledger(10**8, METADATA)),
+        ("/made/ledgers", "/made/ledgers/cookies", lambda store: store.write_cookie("a:1", b"x", None)),
+        ("/made/ledgers", "/made/ledgers/idgen", lambda store: store.new_ledger_id()),
+        ("/made/ledgers", "/made/ledgers/ID-records", lambda store: store.write_record(("a",), b"x", None)),
+    ],
+)
+def test_a_node_below_which_nothing_may_be_made_is_named_at_once(
+    world: World, forbidden: str, path: str, use: Callable[[Any], Any]
+) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add(forbidden)
+    assert f"the access list of {path} does not" in str(failure_of(use(store), MetadataAccessDenied))
+
+
+def test_ranges_are_made_where_they_may_be(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add("/made/ledgers")
+    result_of(store.create_ledger(10_000, METADATA))
+    assert result_of(store.list_ledgers()) == [1, 10_000]
+
+
+def test_a_cluster_that_may_not_be_made_is_no_conflict(world: World) -> None:
+    world.server.create("/made", b"")
+    world.server.forbidden.add("/made")
+    store, _ = world.unstarted()
+    result_of(store.start())
+    assert "the access list of /made/ledgers does not" in str(failure_of(store.initialize(), MetadataAccessDenied))
 
 
 # A cluster without LAYOUT ---------------------------------------------------------------------------------------------
