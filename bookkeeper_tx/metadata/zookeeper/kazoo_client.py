@@ -25,12 +25,13 @@ _UNKNOWN_OUTCOME = (
 )
 
 
-DENIALS = (exceptions.NoAuthError, exceptions.InvalidACLError)
+DENIALS = (exceptions.NoAuthError, exceptions.InvalidACLError, exceptions.SessionClosedRequireSaslError)
 """The errors that say that we may not do something."""
 
 _DENIED = {
     exceptions.NoAuthError: "the access list of {} does not let us do that",
     exceptions.InvalidACLError: "{} cannot be made for ourselves alone, because it does not know who we are",
+    exceptions.SessionClosedRequireSaslError: "it takes only users who log in with a password, also for {}",
 }
 
 
@@ -48,10 +49,11 @@ def not_reached(hosts: str, timeout_s: float, hint: str = "") -> MetadataUnavail
     return MetadataUnavailable(f"no ZooKeeper at {hosts} answered within {timeout_s:g} s{hint}")
 
 
-def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
-    """Return the error for an operation that took too long."""
+def not_answered(hosts: str, timeout_s: float, reason: str = "") -> MetadataUnavailable:
+    """Return the error for an operation that took too long; ``reason`` is what the servers have said meanwhile."""
     return MetadataUnavailable(
-        f"ZooKeeper at {hosts} did not answer within {timeout_s:g} s; a change that was asked for may be made or not"
+        f"ZooKeeper at {hosts} did not answer within {timeout_s:g} s{reason}; "
+        "a change that was asked for may be made or not"
     )
 
 

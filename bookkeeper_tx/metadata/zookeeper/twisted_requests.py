@@ -90,7 +90,7 @@ class TwistedRequests:
         def timed_out(result: Any, timeout_s: float) -> Any:
             if not (isinstance(result, Failure) and result.check(CancelledError)):  # type: ignore[no-untyped-call]
                 return result
-            raise not_answered(self.hosts, timeout_s)
+            raise not_answered(self.hosts, timeout_s, self.session.why_not(timeout_s))
 
         running.addTimeout(timeout_s, self._reactor, timed_out)
         return running.addBoth(ended).addErrback(self._explain)

@@ -206,6 +206,9 @@ class FakeSession:
         self.server.end_session(self.session_id)
         return succeed(None)
 
+    def why_not(self, within_s: float) -> str:
+        return ""
+
     def submit(self, name: str, path: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         if self.stopped:
             return fail(MetadataUnavailable("the metadata store was stopped"))
