@@ -18,10 +18,11 @@ Settings = Mapping[str, Setting]
 
 ENABLE_SECURITY = "zkEnableSecurity"
 _SECURE = "zookeeper.client.secure"
-_KEY_STORE = "zookeeper.ssl.keyStore"
-_TRUST_STORE = "zookeeper.ssl.trustStore"
-_HOSTNAME_VERIFICATION = "zookeeper.ssl.hostnameVerification"
-_PROTOCOLS = "zookeeper.ssl.enabledProtocols"
+_SSL = "zookeeper.ssl."
+_KEY_STORE = f"{_SSL}keyStore"
+_TRUST_STORE = f"{_SSL}trustStore"
+_HOSTNAME_VERIFICATION = f"{_SSL}hostnameVerification"
+_PROTOCOLS = f"{_SSL}enabledProtocols"
 _SOCKET = "zookeeper.clientCnxnSocket"
 _SASL = "zookeeper.sasl.client"
 _SECTION = "zookeeper.sasl.clientconfig"
@@ -52,7 +53,12 @@ def metadata_security(settings: Settings) -> dict[str, Any]:
 
 def _tls(given: Settings) -> TlsConfig | None:
     secure = given.get(_SECURE)
-    if secure is None or not secure.boolean():
+    if secure is None:
+        for key, setting in given.items():
+            if key.startswith(_SSL):
+                raise InvalidConfig(f"{setting.where} does nothing without {_SECURE}: set it to true, or to false")
+        return None
+    if not secure.boolean():
         return None
     for store in (_KEY_STORE, _TRUST_STORE):
         location, kind, password = (given.get(f"{store}.{what}") for what in ("location", "type", "password"))
