@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from attrs import frozen
+
 from bookkeeper_tx.errors import BookieUnavailable
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost, LeaseLost
@@ -9,6 +11,16 @@ from bookkeeper_tx.metadata.etcd.client import EtcdClient, is_unchanged, put, re
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata import etcd_layout as spec
+
+
+@frozen
+class Taken:
+    """What became of a registration."""
+
+    lease: int
+    """The lease that its key has, if it was made."""
+    held: str | None = None
+    """The key that somebody else holds: the process that ran before, whose lease ends in a while."""
 
 
 class EtcdBookies:
@@ -28,8 +40,8 @@ class EtcdBookies:
 
     def info(self, bookie_id: BookieId) -> BookieServiceInfo:
         """Return the bookie's service info; raises BookieUnavailable if it is not registered."""
-        for key in self._keys(bookie_id, False):
-            found = self._client.read(key)
+        # Both at once: a bookie that moves between them is in one of them all the time.
+        for found in self._client.read_each(self._keys(bookie_id, False)):
             if found is not None:
                 return service_info.parse(found.value, bookie_id)
         raise BookieUnavailable(f"bookie {bookie_id} is not registered")
@@ -39,11 +51,8 @@ class EtcdBookies:
         pairs = self._client.between(self.folder + "/", self.folder + spec.END)
         return tuple((pair.key, pair.mod_revision) for pair in pairs)
 
-    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> str | None:
-        """Register a bookie under ``lease``, or change its registration.
-
-        Returns None, or the key that somebody else holds: the process that ran before, whose lease ends in a while.
-        """
+    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> Taken:
+        """Register a bookie under ``lease``, or change its registration, unless somebody else holds its key."""
         data = service_info.serialize(info)
         key, other = self._keys(bookie_id, read_only)
         while True:
@@ -51,11 +60,11 @@ class EtcdBookies:
             found = {each: self._client.read(each) for each in (key, other)}
             foreign = [each for each, stored in found.items() if stored is not None and stored.lease != lease_id]
             if foreign:
-                return foreign[0]
+                return Taken(lease_id, foreign[0])
             conditions = [is_unchanged(each, stored) for each, stored in found.items()]
             try:
                 if self._client.transact(conditions, [put(key, data, lease_id), remove(other)]).succeeded:
-                    return None
+                    return Taken(lease_id)
             except ConnectionLost:
                 continue  # if it was done, the keys are ours now
             except LeaseLost:

@@ -58,6 +58,10 @@ _ANSWERS: Final[dict[str, tuple[str, Any, Any]]] = {
 class ConnectionLost(MetadataUnavailable):
     """The connection to etcd was lost; whether the request was carried out is unknown."""
 
+    def __init__(self, hosts: str, reason: str) -> None:
+        super().__init__(f"etcd at {hosts}: {reason}")
+        self.reason = reason
+
 
 class LeaseLost(MetadataUnavailable):
     """The lease has ended, and all keys that had it are gone."""
@@ -163,7 +167,7 @@ class EtcdChannel:
         name, details = error.code().name, error.details()  # type: ignore[attr-defined]
         if name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN", "INTERNAL", "ABORTED"):
             self._next_host(channel)
-            return ConnectionLost(f"etcd at {self.hosts}: {details}")
+            return ConnectionLost(self.hosts, details)
         if name == "NOT_FOUND" and "lease" in details:
             return LeaseLost(f"etcd at {self.hosts}: {details}")
         return MetadataError(f"etcd at {self.hosts} refused: {details} ({name})")

@@ -32,6 +32,8 @@ class Stored:
     """0 for a new key, and one more with each change; a key that is made anew starts again."""
     mod_revision: int
     """The change of the whole etcd that set the key last; no two changes have the same."""
+    create_revision: int
+    """The change of the whole etcd that made the key."""
     lease: int
     """The lease with which the key goes; 0 if it stays."""
 
@@ -47,7 +49,7 @@ class Outcome:
 
 def stored(pair: Any) -> Stored:
     """Return what a KeyValue of etcd says; etcd counts versions from 1."""
-    return Stored(pair.value, pair.version - 1, pair.mod_revision, pair.lease)
+    return Stored(pair.value, pair.version - 1, pair.mod_revision, pair.create_revision, pair.lease)
 
 
 def put(key: str, value: bytes = b"", lease: int = 0) -> Any:
@@ -74,6 +76,11 @@ def is_unchanged(key: str, found: Stored | None) -> Any:
     """Return the condition that a key is as it was when it was read."""
     revision = 0 if found is None else found.mod_revision
     return messages.Compare(key=key.encode(), target=messages.Compare.MOD, mod_revision=revision)
+
+
+def is_that_of(key: str, found: Stored) -> Any:
+    """Return the condition that a key is still the one that was read, though it may have been changed."""
+    return messages.Compare(key=key.encode(), target=messages.Compare.CREATE, create_revision=found.create_revision)
 
 
 class EtcdClient:
@@ -103,6 +110,8 @@ class EtcdClient:
     def until(self, deadline: float) -> Iterator[None]:
         """Have the calls of this thread end at ``deadline``, with MetadataUnavailable."""
         outer = getattr(self._thread, "deadline", None)
+        if outer is None:
+            self._thread.lost = None
         self._thread.deadline = deadline
         try:
             yield
@@ -114,10 +123,12 @@ class EtcdClient:
         deadline = getattr(self._thread, "deadline", None)
         left_s = self.timeout_s if deadline is None else float(deadline) - self._clock()
         if left_s <= 0:
+            lost: ConnectionLost | None = getattr(self._thread, "lost", None)
+            reason = "" if lost is None else f" (the last attempt: {lost.reason})"
             raise MetadataUnavailable(
-                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s; "
+                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
                 "a change that was asked for may be made or not"
-            )
+            ) from lost
         return left_s
 
     # Requests -----------------------------------------------------------------------------------------------------
@@ -126,7 +137,8 @@ class EtcdClient:
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
         try:
             return self.channel.call(name, request, self.left_s())
-        except ConnectionLost:
+        except ConnectionLost as error:
+            self._thread.lost = error
             self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
             raise
 
@@ -207,15 +219,21 @@ class EtcdClient:
         return self._change(has_version(key, version), remove(key), key, lambda found: found is None)
 
     def delete_any(self, key: str) -> bool:
-        """Delete a key whatever its version; return whether there was one."""
+        """Delete a key whatever its version; return whether there was one.
+
+        But not one that is made anew later: a request that was given up may be carried out after that.
+        """
+        found = self.read(key)
+        if found is None:
+            return False
         repeated = False
         while True:
             try:
-                is_missing = self.transact([has_version(key, None)], [], [remove(key)]).succeeded
+                deleted = self.transact([is_that_of(key, found)], [remove(key)]).succeeded
             except ConnectionLost:
                 repeated = True
                 continue
-            return repeated or not is_missing
+            return repeated or bool(deleted)
 
     def _change(self, condition: Any, change: Any, key: str, is_own: Callable[[Stored | None], bool]) -> Outcome:
         repeated = False

@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from bookkeeper_tx.errors import BookieIdInUse
-from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies
+from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies, Taken
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
@@ -59,8 +59,8 @@ class EtcdRegistrations:
         self._clock = clock
         self._run = run
         self._wanted: dict[BookieId, Registration] = {}
-        self._registered_under = 0
-        """The lease that all of them have."""
+        self._leases: dict[BookieId, int] = {}
+        """The lease that each of them has."""
         self._lock = DeferredLock()
         self._next: IDelayedCall | None = None
         self._stopped = False
@@ -70,9 +70,7 @@ class EtcdRegistrations:
         await self._lock.acquire()
         try:
             self.keep_lease()
-            await self._take(bookie_id, wanted)
-            if not self._wanted.keys() - {bookie_id}:
-                self._registered_under = self._lease.current
+            self._leases[bookie_id] = await self._take(bookie_id, wanted)
             self._wanted[bookie_id] = wanted
         finally:
             self._lock.release()
@@ -81,6 +79,7 @@ class EtcdRegistrations:
         """Remove the key, if it is ours."""
         await self._lock.acquire()
         try:
+            self._leases.pop(bookie_id, None)
             if self._wanted.pop(bookie_id, None) is not None:
                 await self._run(self._bookies.give_up, bookie_id, self._lease)
         finally:
@@ -100,7 +99,7 @@ class EtcdRegistrations:
 
     def _keep(self) -> None:
         self._next = None
-        if self._wanted and self._lease.current != self._registered_under:
+        if any(lease != self._lease.current for lease in self._leases.values()):
             kept = Deferred.fromCoroutine(self._register_all())
         else:
             kept = self._run(self._lease.keep_alive).addErrback(self._again)
@@ -123,28 +122,27 @@ class EtcdRegistrations:
     async def _register_all(self) -> None:
         await self._lock.acquire()
         try:
-            lease_id = await self._run(self._lease.id)
             for bookie_id, wanted in list(self._wanted.items()):
                 try:
-                    await self._take(bookie_id, wanted)
+                    self._leases[bookie_id] = await self._take(bookie_id, wanted)
                 except BookieIdInUse as error:
                     self._log.error("{error}", error=error)
-                    del self._wanted[bookie_id]
+                    del self._wanted[bookie_id], self._leases[bookie_id]
                     if wanted.lost is not None:
                         wanted.lost(error)
-            self._registered_under = lease_id
         finally:
             self._lock.release()
 
-    async def _take(self, bookie_id: BookieId, wanted: Registration) -> None:
+    async def _take(self, bookie_id: BookieId, wanted: Registration) -> int:
+        """Register a bookie; return the lease that its key has."""
         deadline = self._clock.seconds() + self.patience_s
         while True:
-            held = await self._run(self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease)
-            if held is None:
-                return
+            taken: Taken = await self._run(self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease)
+            if taken.held is None:
+                return taken.lease
             if self._clock.seconds() > deadline:
                 raise BookieIdInUse(
-                    f"a bookie with the id {bookie_id} is running: another process holds the key {held}. "
+                    f"a bookie with the id {bookie_id} is running: another process holds the key {taken.held}. "
                     "Stop it, or give this one another id."
                 )
             await deferLater(self._clock, _VANISH_POLL_S, lambda: None)

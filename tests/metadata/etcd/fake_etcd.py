@@ -71,6 +71,8 @@ class FakeEtcd:
         pair = self.keys.get(condition.key, messages.KeyValue())
         if condition.target == messages.Compare.MOD:
             return bool(pair.mod_revision == condition.mod_revision)
+        if condition.target == messages.Compare.CREATE:
+            return bool(pair.create_revision == condition.create_revision)
         return bool(pair.version == condition.version)
 
     def _LeaseGrant(self, request: Any) -> Any:
@@ -102,10 +104,10 @@ class FakeChannel:
         self._etcd.requests.append(name)
         lost = self._etcd.lose(name)
         if lost == "request":
-            raise ConnectionLost("lost")
+            raise ConnectionLost(self.hosts, "lost")
         answer = self._etcd.answer(name, request)
         if lost == "answer":
-            raise ConnectionLost("lost")
+            raise ConnectionLost(self.hosts, "lost")
         return answer
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
 """bookkeeper_tx.metadata.etcd.client: changes whose answers are lost, pages, and the limit of time."""
 
+from typing import Any
+
 import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
@@ -42,6 +44,34 @@ def test_a_deletion_whatever_the_version(world: World, what: str) -> None:
     assert client.read("k") is None
 
 
+def test_a_deletion_that_comes_late_leaves_what_was_made_since(world: World) -> None:
+    client = world.new_client()
+    client.write("k", b"old", None)
+    late: list[tuple[str, Any]] = []
+    answer = world.etcd.answer
+
+    def keep(name: str, request: Any) -> Any:
+        late.append((name, request))
+        return answer(name, request)
+
+    world.etcd.answer = keep  # type: ignore[method-assign]
+    assert client.delete_any("k")
+    client.write("k", b"new", None)
+    for name, request in late:
+        answer(name, request)
+    found = client.read("k")
+    assert found is not None
+    assert found.value == b"new"
+
+
+def test_a_deletion_takes_what_others_change_meanwhile(world: World) -> None:
+    client, other = world.new_client(), world.new_client()
+    client.write("k", b"old", None)
+    world.lose_next("Txn", "request", then=lambda: other.write("k", b"newer", 0))
+    assert client.delete_any("k")
+    assert client.read("k") is None
+
+
 def test_names_come_in_pages_and_only_from_below(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(etcd_client, "PAGE", 3)
     client = world.new_client()
@@ -67,7 +97,7 @@ def test_many_keys_are_read_at_once(world: World, monkeypatch: pytest.MonkeyPatc
 def test_an_etcd_that_is_away_is_unavailable_when_the_time_is_over(world: World) -> None:
     client = world.new_client()
     world.etcd.lose = lambda name: "request"
-    with pytest.raises(MetadataUnavailable, match=r"fake:2379 did not answer within 10 s"):
+    with pytest.raises(MetadataUnavailable, match=r"fake:2379 did not answer within 10 s \(the last attempt: lost\)"):
         client.read("k")
     assert world.now_s == pytest.approx(TIMEOUT_S)
     with client.until(client.deadline()), pytest.raises(MetadataUnavailable, match="may be made or not"):

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
+from bookkeeper_tx.metadata.etcd.registrations import EtcdRegistrations, Registration
 from bookkeeper_tx.metadata.uri import EtcdUri
 from tests.bookie.workers import InlineWorker
 from tests.conftest import failure_of, result_of
@@ -106,6 +108,29 @@ def test_a_second_registration_on_a_new_lease_brings_the_first_along(stores: Sto
     assert result_of(store.writable_bookies()) == {"b:1"}
     stores.clock.advance(TTL_S / 3)
     assert result_of(store.writable_bookies()) == {"a:1", "b:1"}
+
+
+def test_a_lease_that_is_replaced_before_a_registration_is_known_is_noticed(world: World) -> None:
+    clock, lease = Clock(), world.new_lease()
+    taken: list[tuple[Deferred[Any], Deferred[Any]]] = []
+
+    def run(function: Any, *arguments: Any) -> Deferred[Any]:
+        done = maybeDeferred(function, *arguments)
+        if function != world.records.bookies.take or taken:
+            return done
+        taken.append((done, Deferred()))
+        return taken[0][1]
+
+    registrations = EtcdRegistrations(world.records.bookies, lease, TTL_S, clock, run)
+    registering = Deferred.fromCoroutine(registrations.register("a:1", Registration(INFO, False, None)))
+    world.etcd.end_lease(lease.current)
+    assert world.records.locks.lock(7, "a:1", lease)  # the next job of the thread that has the lease grants another
+    done, told = taken[0]
+    done.chainDeferred(told)
+    result_of(registering)
+    clock.advance(TTL_S / 3)
+    assert world.records.bookies.writable() == {"a:1"}
+    registrations.stop()
 
 
 def test_a_process_that_was_killed_is_waited_for(stores: Stores) -> None:

@@ -1,12 +1,14 @@
 """The records of a cluster in etcd: layout, and what becomes of lost answers and lost leases."""
 
 import uuid
+from typing import Any
 
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt
 from bookkeeper_tx.metadata.etcd import client as etcd_client
 from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
+from bookkeeper_tx.metadata.etcd.bookies import Taken
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.model import LedgerId
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
@@ -138,11 +140,11 @@ def test_a_bookie_has_one_key_under_its_lease(world: World) -> None:
     lease = world.new_lease()
     bookies = world.records.bookies
     for read_only, state in ((False, "writable"), (True, "readonly"), (False, "writable")):
-        assert bookies.take("a:1", INFO, read_only, lease) is None
+        assert bookies.take("a:1", INFO, read_only, lease) == Taken(lease.current)
         keys = [key.decode() for key, pair in world.etcd.keys.items() if pair.lease]
         assert keys == [f"{SCOPE}/bookies/{state}/a:1"]
     other = world.new_lease()
-    assert world.records.bookies.take("a:1", OTHER_INFO, True, other) == f"{SCOPE}/bookies/writable/a:1"
+    assert bookies.take("a:1", OTHER_INFO, True, other) == Taken(other.current, f"{SCOPE}/bookies/writable/a:1")
     bookies.give_up("a:1", other)
     assert bookies.info("a:1") == INFO
     lease.revoke()
@@ -154,7 +156,7 @@ def test_a_registration_goes_on_after_a_lost_answer(world: World, what: str) -> 
     lease = world.new_lease()
     lease.id()
     world.lose_next("Txn", what)
-    assert world.records.bookies.take("a:1", INFO, False, lease) is None
+    assert world.records.bookies.take("a:1", INFO, False, lease) == Taken(lease.current)
     world.lose_next("Txn", what)
     world.records.bookies.give_up("a:1", lease)
     assert world.records.bookies.writable() == frozenset()
@@ -164,7 +166,7 @@ def test_a_lease_that_has_ended_is_replaced(world: World) -> None:
     lease = world.new_lease()
     first = lease.id()
     world.etcd.end_lease(first)
-    assert world.records.bookies.take("a:1", INFO, False, lease) is None
+    assert world.records.bookies.take("a:1", INFO, False, lease) == Taken(lease.current)
     assert lease.current not in (0, first)
     world.etcd.end_lease(lease.current)
     assert world.records.locks.lock(7, "a:1", lease)
@@ -177,6 +179,26 @@ def test_a_bookie_that_says_nothing_of_itself_is_where_its_id_says(world: World)
     put(world, f"{SCOPE}/bookies/writable/h:3181", b"")
     info = world.records.bookies.info("h:3181")
     assert (info.host, info.port, info.extensions) == ("h", 3181, None)
+
+
+def test_a_bookie_that_moves_from_read_only_to_writable_is_there_all_the_time(world: World) -> None:
+    lease, bookies = world.new_lease(), world.records.bookies
+    bookies.take("a:1", INFO, True, lease)
+
+    def move(name: str) -> None:
+        world.etcd.lose = lambda name: None
+        answer = world.etcd.answer
+
+        def answer_and_move(name: str, request: Any) -> Any:
+            world.etcd.answer = answer  # type: ignore[method-assign]
+            found = answer(name, request)
+            bookies.take("a:1", INFO, False, lease)
+            return found
+
+        world.etcd.answer = answer_and_move  # type: ignore[method-assign]
+
+    world.etcd.lose = move
+    assert bookies.info("a:1") == INFO
 
 
 def test_a_bookie_that_registers_again_is_a_change(world: World) -> None:
