@@ -55,3 +55,14 @@ def test_bad(uri: str, reason: str) -> None:
         parse_metadata_uri(uri)
     assert reason in str(caught.value)
     assert repr(uri) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rest", ["user:secret@h:2379/l", "user:sec/ret@h:2379/l", "h:2379/l?password=secret", "h:2379/l#secret"]
+)
+@pytest.mark.parametrize("scheme", ["etcd", "zk", "zk+flat"])
+def test_users_and_options_are_refused_and_not_shown(scheme: str, rest: str) -> None:
+    with pytest.raises(InvalidConfig, match="users, passwords and options") as caught:
+        parse_metadata_uri(f"{scheme}://{rest}")
+    assert scheme in str(caught.value)
+    assert "sec" not in str(caught.value)

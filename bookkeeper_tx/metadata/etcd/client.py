@@ -72,6 +72,11 @@ def has_version(key: str, version: int | None) -> Any:
     return messages.Compare(key=key.encode(), version=0 if version is None else version + 1)
 
 
+def is_there(key: str) -> Any:
+    """Return the condition that there is a key."""
+    return messages.Compare(key=key.encode(), result=messages.Compare.GREATER, version=0)
+
+
 def is_unchanged(key: str, found: Stored | None) -> Any:
     """Return the condition that a key is as it was when it was read."""
     revision = 0 if found is None else found.mod_revision
@@ -201,14 +206,14 @@ class EtcdClient:
 
     # Compare and set ----------------------------------------------------------------------------------------------
 
-    def write(self, key: str, value: bytes, version: int | None) -> Outcome:
-        """Set a key if it has ``version`` (None: if it is not there).
+    def write(self, key: str, value: bytes, version: int | None, conditions: Sequence[Any] = ()) -> Outcome:
+        """Set a key if it has ``version`` (None: if it is not there), and all ``conditions`` hold.
 
         After a lost answer, finding this very value in the next version means that it was done.
         """
         after = 0 if version is None else version + 1
         return self._change(
-            has_version(key, version),
+            [has_version(key, version), *conditions],
             put(key, value),
             key,
             lambda found: found is not None and (found.value, found.version) == (value, after),
@@ -216,7 +221,7 @@ class EtcdClient:
 
     def delete(self, key: str, version: int) -> Outcome:
         """Delete a key if it has ``version``.  After a lost answer, finding none means that it was done."""
-        return self._change(has_version(key, version), remove(key), key, lambda found: found is None)
+        return self._change([has_version(key, version)], remove(key), key, lambda found: found is None)
 
     def delete_any(self, key: str) -> bool:
         """Delete a key whatever its version; return whether there was one.
@@ -235,11 +240,13 @@ class EtcdClient:
                 continue
             return repeated or bool(deleted)
 
-    def _change(self, condition: Any, change: Any, key: str, is_own: Callable[[Stored | None], bool]) -> Outcome:
+    def _change(
+        self, conditions: Sequence[Any], change: Any, key: str, is_own: Callable[[Stored | None], bool]
+    ) -> Outcome:
         repeated = False
         while True:
             try:
-                answer = self.transact([condition], [change], [get(key)])
+                answer = self.transact(conditions, [change], [get(key)])
             except ConnectionLost:
                 repeated = True
                 continue

@@ -6,7 +6,7 @@ import construct
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
-from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, put
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, is_there, put
 from protocol_specs.metadata import etcd_layout as spec
 from protocol_specs.metadata.layout import LAYOUT_RECORD
 
@@ -17,22 +17,22 @@ class EtcdCluster:
     def __init__(self, client: EtcdClient, scope: str) -> None:
         self._client = client
         self._scope = scope
+        self._layout = f"{scope}/{spec.LAYOUT}"
         self._checked = False
+        self.is_there = is_there(self._layout)
+        """The condition that the cluster is still there."""
 
     def check(self) -> None:
         """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if it is laid out in another way."""
         if self._checked:
             return
-        layout = self._client.read(f"{self._scope}/{spec.LAYOUT}")
+        layout = self._client.read(self._layout)
         if layout is None:
-            raise MetadataUnavailable(
-                f"there is no cluster at {self._scope} in etcd at {self._client.hosts}: "
-                "make one with `bktx cluster init`"
-            )
+            raise self.missing()
         try:
             parts = LAYOUT_RECORD.parse(layout.value)
         except construct.ConstructError as error:
-            raise MetadataCorrupt(f"{self._scope}/{spec.LAYOUT} is {layout.value[:80]!r}: {error}") from error
+            raise MetadataCorrupt(f"{self._layout} is {layout.value[:80]!r}: {error}") from error
         if (parts.factory_class, parts.manager_version) != (spec.FACTORY_CLASS, spec.MANAGER_VERSION):
             name = parts.factory_class.decode("ascii", "replace")
             raise InvalidConfig(
@@ -40,6 +40,18 @@ class EtcdCluster:
                 f"version {parts.manager_version!r}, which is not known"
             )
         self._checked = True
+
+    def check_again(self) -> None:
+        """As :meth:`check`, also if it was there before: where nothing is found etcd may have been emptied."""
+        self._checked = False
+        self.check()
+
+    def missing(self) -> MetadataUnavailable:
+        """Return the error for a cluster that is not there, or not there any more."""
+        self._checked = False
+        return MetadataUnavailable(
+            f"there is no cluster at {self._scope} in etcd at {self._client.hosts}: make one with `bktx cluster init`"
+        )
 
     def initialize(self) -> bool:
         """Make the keys of a new cluster, in one transaction, unless there is one; return whether one was made."""
@@ -56,6 +68,11 @@ class EtcdCluster:
                 continue
             if made.succeeded:
                 return True
+            if self._client.read(self._layout) is None:
+                raise InvalidConfig(
+                    f"the key {self._scope} in etcd at {self._client.hosts} is somebody else's, and no cluster is "
+                    "below it: choose another path for the cluster"
+                )
             self.check()
             # An earlier attempt of this call, whose answer was lost, may have made it.
             return self.instance_id() == instance_id.decode("ascii")

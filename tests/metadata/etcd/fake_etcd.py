@@ -73,6 +73,8 @@ class FakeEtcd:
             return bool(pair.mod_revision == condition.mod_revision)
         if condition.target == messages.Compare.CREATE:
             return bool(pair.create_revision == condition.create_revision)
+        if condition.result == messages.Compare.GREATER:
+            return bool(pair.version > condition.version)
         return bool(pair.version == condition.version)
 
     def _LeaseGrant(self, request: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt
+from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd import client as etcd_client
 from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
 from bookkeeper_tx.metadata.etcd.bookies import Taken
@@ -56,6 +56,30 @@ def test_a_cluster_of_another_layout_is_refused(world: World) -> None:
         put(world, f"{SCOPE}/layout", layout)
         with pytest.raises(error, match=SCOPE):
             world.new_records().cluster.check()
+
+
+def test_a_cluster_that_is_gone_is_missed(world: World) -> None:
+    records = world.records
+    records.do(records.ledgers.create, 1, METADATA)
+    world.etcd.keys.clear()
+    for use in (
+        lambda: records.do(records.ledgers.ids, None),
+        lambda: records.do(records.ledgers.new_id),
+        lambda: records.do(records.ledgers.create, 1, METADATA),
+    ):
+        records.cluster._checked = True  # each finds out by itself
+        with pytest.raises(MetadataUnavailable, match="there is no cluster"):
+            use()
+    assert not world.etcd.keys
+    records.cluster.initialize()
+    assert records.do(records.ledgers.ids, None) == []
+
+
+def test_where_somebody_else_has_a_key_no_cluster_can_be_made(world: World) -> None:
+    world.etcd.keys.clear()
+    put(world, SCOPE, b"")
+    with pytest.raises(InvalidConfig, match="choose another path"):
+        world.new_records().cluster.initialize()
 
 
 # Ledgers -------------------------------------------------------------------------------------------------------------
