@@ -128,13 +128,19 @@ class EtcdClient:
         deadline = getattr(self._thread, "deadline", None)
         left_s = self.timeout_s if deadline is None else float(deadline) - self._clock()
         if left_s <= 0:
-            lost: ConnectionLost | None = getattr(self._thread, "lost", None)
-            reason = "" if lost is None else f" (the last attempt: {lost.reason})"
-            raise MetadataUnavailable(
-                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
-                "a change that was asked for may be made or not"
-            ) from lost
+            raise self.too_late()
         return left_s
+
+    def too_late(self) -> MetadataUnavailable:
+        """Return the error for the operation of this thread if its time is over."""
+        lost: ConnectionLost | None = getattr(self._thread, "lost", None)
+        reason = "" if lost is None else f" (the last attempt: {lost.reason})"
+        error = MetadataUnavailable(
+            f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
+            "a change that was asked for may be made or not"
+        )
+        error.__cause__ = lost
+        return error
 
     # Requests -----------------------------------------------------------------------------------------------------
 

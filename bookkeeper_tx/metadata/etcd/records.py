@@ -43,16 +43,15 @@ class EtcdRecords:
     def stamps(self, keys: Collection[Key]) -> dict[Key, Any]:
         """Watch each of ``keys`` (ids of ledgers, BOOKIES), and return what differs after a change."""
         ledgers = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
-        for ledger_id, name in ledgers.items():
-            # There may be thousands after a lost connection, so each has a time limit of its own.
-            with self.client.until(self.client.deadline()):
-                self.watches.watch(ledger_id, name)
+        names: dict[Key, str] = dict(ledgers)
+        if BOOKIES in keys:
+            names[BOOKIES] = f"{self.bookies.folder}/"
+        self.watches.watch(names)
         found = self.client.read_each(ledgers.values())
         stamps: dict[Key, Any] = {
             ledger_id: stored and stored.mod_revision for ledger_id, stored in zip(ledgers, found, strict=True)
         }
         if BOOKIES in keys:
-            self.watches.watch(BOOKIES, self.bookies.folder, with_all_below=True)
             stamps[BOOKIES] = self.bookies.stamp()
         return stamps
 

@@ -5,7 +5,7 @@ when its connection does; then all watches are gone, which is told as a change o
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -48,27 +48,33 @@ class EtcdWatches:
         self._last_id = 0
         self._closed = False
 
-    def watch(self, key: Key, name: str, with_all_below: bool = False) -> None:
-        """Tell of the next change of the key ``name`` after this call, or of any below it; once, if it is watched.
+    def watch(self, names: Mapping[Key, str]) -> None:
+        """Tell of the next change of each of these keys after this call, once; all must be called by one thread.
 
-        Waits until the server watches; raises MetadataUnavailable if it does not in time.
+        ``names`` are what the keys have in etcd, where a slash at the end stands for all that is below.  Waits until
+        the server watches all of them; raises MetadataUnavailable if it is silent for longer than this thread has time.
         """
         with self._changed:
+            patience_s = self._client.left_s()
             stream = self._opened()
-            watch_id = stream.ids.get(key)
-            if watch_id is None:
-                watch_id = self._last_id = self._last_id + 1
-                stream.ids[key] = watch_id
-                stream.keys[watch_id] = key
-                stream.pending.add(watch_id)
-                first, end = (f"{name}/", name + spec.END) if with_all_below else (name, "")
-                create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
-                stream.requests.put(messages.WatchRequest(create_request=create))
-            while watch_id in stream.pending:
+            for key, name in names.items():
+                if key not in stream.ids:
+                    self._ask(stream, key, name)
+            while stream.pending:
                 if self._stream is not stream:
                     raise MetadataUnavailable(f"the connection to etcd at {self._client.hosts} was lost")
-                if not self._changed.wait(self._client.left_s()):
-                    stream.call.cancel()  # a server that does not answer
+                count = len(stream.pending)
+                if not self._changed.wait(patience_s) and len(stream.pending) == count:
+                    stream.call.cancel()
+                    raise self._client.too_late()
+
+    def unwatch(self, key: Key) -> None:
+        """Tell no more of ``key``."""
+        with self._changed:
+            if self._stream is not None and key in self._stream.ids:
+                watch_id = self._stream.ids.pop(key)
+                del self._stream.keys[watch_id]
+                self._stream.requests.put(_cancel(watch_id))
 
     def close(self) -> None:
         """End the stream and its thread."""
@@ -80,6 +86,15 @@ class EtcdWatches:
                 self._stream.call.cancel()
         if thread is not None:
             thread.join(_END_OF_THREAD_S)
+
+    def _ask(self, stream: _Stream, key: Key, name: str) -> None:
+        watch_id = self._last_id = self._last_id + 1
+        stream.ids[key] = watch_id
+        stream.keys[watch_id] = key
+        stream.pending.add(watch_id)
+        end = name.removesuffix("/") + spec.END if name.endswith("/") else ""
+        create = messages.WatchCreateRequest(key=name.encode(), range_end=end.encode(), watch_id=watch_id)
+        stream.requests.put(messages.WatchRequest(create_request=create))
 
     def _opened(self) -> _Stream:
         if self._closed:
@@ -117,7 +132,8 @@ class EtcdWatches:
         with self._changed:
             if answer.created:
                 stream.pending.discard(answer.watch_id)
-                self._changed.notify_all()
+                if not stream.pending:
+                    self._changed.notify_all()
             if not answer.events and not answer.canceled:
                 return
             if answer.watch_id not in stream.keys:
@@ -125,6 +141,9 @@ class EtcdWatches:
             key = stream.keys.pop(answer.watch_id)
             del stream.ids[key]
             if not answer.canceled:
-                cancel = messages.WatchCancelRequest(watch_id=answer.watch_id)
-                stream.requests.put(messages.WatchRequest(cancel_request=cancel))
+                stream.requests.put(_cancel(answer.watch_id))
         self._tell(key)
+
+
+def _cancel(watch_id: int) -> Any:
+    return messages.WatchRequest(cancel_request=messages.WatchCancelRequest(watch_id=watch_id))
