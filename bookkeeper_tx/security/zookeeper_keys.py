@@ -38,6 +38,24 @@ ZOOKEEPER_KEYS = frozenset(
 """Keys that are read here, besides that of the file with users and passwords."""
 
 
+_OF_BOOKIES = {
+    "tlsTrustStore (a client: clientTrustStore)": f"{_TRUST_STORE}.location",
+    "clientTrustStore": f"{_TRUST_STORE}.location",
+    "tlsCertificatePath, with tlsClientAuthentication": f"{_KEY_STORE}.location",
+    "tlsCertificatePath": f"{_KEY_STORE}.location",
+    "clientKeyStorePasswordPath": f"{_KEY_STORE}.passwordPath",
+    "tlsEnabledProtocols": _PROTOCOLS,
+}
+"""A key of a bookie's or a client's TLS → the key for ZooKeeper."""
+
+
+def in_zookeeper_keys(text: str) -> str:
+    """Return what is said of TLS with the keys that are ZooKeeper's."""
+    for ours, theirs in _OF_BOOKIES.items():
+        text = text.replace(ours, theirs)
+    return text
+
+
 def metadata_security(settings: Settings) -> dict[str, Any]:
     """Return the field ``metadata_security`` of a configuration, if the file sets it.  Raises InvalidConfig."""
     given = {key: setting for key, setting in settings.items() if setting.value}
@@ -85,8 +103,7 @@ def _tls(given: Settings) -> TlsConfig | None:
             protocols=tuple(each.strip() for each in protocols.value.split(",")) if protocols else (),
         )
     except InvalidConfig as error:
-        text = str(error).replace("tlsTrustStore (a client: clientTrustStore)", f"{_TRUST_STORE}.location")
-        raise secure.refuse(text) from None
+        raise secure.refuse(in_zookeeper_keys(str(error))) from None
 
 
 def _login(given: Settings) -> SaslLogin | None:

@@ -42,8 +42,8 @@ class EtcdRecords:
 
     def stamps(self, keys: Collection[Key]) -> dict[Key, Any]:
         """Watch each of ``keys`` (ids of ledgers, BOOKIES), and return what differs after a change."""
-        ledgers = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
-        names: dict[Key, str] = dict(ledgers)
+        ledgers: dict[Key, str] = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
+        names = dict(ledgers)
         if BOOKIES in keys:
             names[BOOKIES] = f"{self.bookies.folder}/"
         self.watches.watch(names)

@@ -30,6 +30,8 @@ from bookkeeper_tx.metadata.zookeeper.kazoo_client import CONNECTION_RETRY, not_
 from bookkeeper_tx.metadata.zookeeper.tls_connections import TlsConnections
 from bookkeeper_tx.security.client_context import client_context
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
+from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.security.zookeeper_keys import in_zookeeper_keys
 
 log = logging.getLogger("bookkeeper_tx")
 
@@ -118,7 +120,7 @@ class Access:
             self._is_open = True
             return
         if self._security.tls is not None:
-            client_context(self._security.tls)
+            self._check_files(self._security.tls)
         deadline = time.monotonic() + timeout_s
         client.add_listener(self._listen)
         connected = client.start_async()
@@ -127,6 +129,13 @@ class Access:
         if self._security.login is not None:
             self._await_login(client, deadline, timeout_s)
         self._is_open = True
+
+    @staticmethod
+    def _check_files(tls: TlsConfig) -> None:
+        try:
+            client_context(tls)
+        except InvalidConfig as error:
+            raise InvalidConfig(in_zookeeper_keys(str(error))) from error
 
     def stop(self, client: Any) -> None:
         """Close the session, and end kazoo's threads."""
@@ -182,7 +191,7 @@ class Access:
         self._address = (str(address[0]), int(address[1]))
 
     def _refused(self, reason: str) -> None:
-        self._turned_away(f"no TLS: {reason}", LOGINS_TO_REFUSE)
+        self._turned_away(f"no TLS: {in_zookeeper_keys(reason)}", LOGINS_TO_REFUSE)
 
     def _listen(self, state: str) -> None:
         if state == KazooState.LOST and self._client.client_state == KeeperState.AUTH_FAILED:

@@ -200,6 +200,17 @@ def test_with_tls_a_server_that_does_not_answer_may_have_another_port(tmp_path: 
         way.start(Client(way, None), 0)
 
 
+def test_advice_names_the_keys_of_zookeeper(tmp_path: Path) -> None:
+    trusted = str(Authority(tmp_path).path)
+    way = way_to("h", security=MetadataSecurity(tls=TlsConfig(trust_path=trusted)))
+    client = Client(way, None)
+    handler: Any = client.handler
+    handler.trying(("h", 1))
+    handler._refused("they want a certificate: tlsCertificatePath, with tlsClientAuthentication")
+    with pytest.raises(MetadataAccessDenied, match=r"they want a certificate: zookeeper\.ssl\.keyStore\.location$"):
+        way.start(client, 600)
+
+
 def test_when_all_servers_have_refused_it_is_the_end(tmp_path: Path) -> None:
     tls = TlsConfig(trust_path=str(Authority(tmp_path).path))
     way = way_to("h", "i", security=MetadataSecurity(tls=tls))
