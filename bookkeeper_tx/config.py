@@ -10,6 +10,7 @@ from attrs.validators import ge, gt, in_, le, lt, optional
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.authentication import BookieAuthProviderFactory, ClientAuthProviderFactory
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.tls_config import TlsConfig
 from protocol_specs import fields
 from protocol_specs.disk.entry_log import LOG_SIZE_MAX
@@ -50,6 +51,8 @@ class ClientConfig:
     percentile of what that bookie took lately, at least 0.05 s, and this long while that is not known.  0: never."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
     """How long the metadata store may take to answer."""
+    metadata_security: MetadataSecurity | None = None
+    """TLS, password and access lists for ZooKeeper; None: in clear, and unknown to it."""
     frame_size_max: int = field(default=fields.FRAME_SIZE_MAX, validator=gt(1024))
     """Largest frame in bytes, its length word included; must match the bookies' ``nettyMaxFrameSizeBytes``."""
     outstanding_adds_max: int = field(default=10_000, validator=ge(1))
@@ -87,7 +90,8 @@ class BookieConfig:
     """
 
     metadata_uri: str
-    """Where the cluster's metadata is: ``sqlite:///PATH`` or ``zk+hierarchical://HOST:PORT/ledgers``."""
+    """Where the cluster's metadata is: ``sqlite:///PATH``, ``zk+hierarchical://HOST:PORT/ledgers``,
+    ``etcd://HOST:PORT/ledgers``."""
     journal_directory: str
     """Directory of the journal; the files are in its ``current`` subdirectory."""
     ledger_directory: str
@@ -241,7 +245,10 @@ class BookieConfig:
     """Whether a small entry log counts as one of ``entry_log_bytes_max`` bytes when it is decided what to compact
     (``useTargetEntryLogSizeForGc``)."""
     metadata_timeout_s: float = field(default=10.0, validator=gt(0))
-    """How long the metadata store may take to answer (``zkTimeout``)."""
+    """How long the metadata store may take to answer, and how long the session in ZooKeeper or the lease in etcd lives
+    on in silence (``zkTimeout``)."""
+    metadata_security: MetadataSecurity | None = None
+    """TLS, password and access lists for ZooKeeper; None: in clear, and unknown to it."""
     connection_requests_bytes_max: int = field(default=32 * MIB, validator=gt(0))
     """Bytes of requests of all clients that may wait for the journal; later ones are held back
     (``maxQueuedBytes``, a key of ours)."""

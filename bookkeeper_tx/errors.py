@@ -221,6 +221,10 @@ class MetadataUnavailable(MetadataError):
     """The metadata store cannot be reached."""
 
 
+class MetadataAccessDenied(MetadataError):
+    """The metadata store turned us away, or we it: a wrong password or certificate, or nodes that are not for us."""
+
+
 class MetadataConflict(MetadataError):
     """Somebody else changed the metadata first."""
 

@@ -44,7 +44,7 @@ class Options(usage.Options):
             "metadata",
             "m",
             None,
-            "Where the metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT;HOST:PORT/ledgers.",
+            "Where the metadata is: sqlite:///PATH, zk+hierarchical://HOST:PORT;HOST:PORT/ledgers or etcd://….",
         ],
         ["data", "d", None, "Directory of journal, entry logs and indexes; several for the entry logs: D,E."],
         ["journal-dir", None, None, "Directory of the journal, if it is to be on a disk of its own; several: D,E."],

@@ -1,4 +1,4 @@
-"""How much memory the process of the tests takes."""
+"""How much memory a process takes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,3 +19,10 @@ def bounded_growth(bytes_max: int) -> Iterator[None]:
 
 def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
+
+
+def memory_peak_mib() -> int:
+    """Return the most memory that this process has had; ``getrusage`` counts that of the process that started it."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    [peak_kib] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(peak_kib) // 1024

@@ -31,4 +31,8 @@ class BookKeeper(Client[LedgerWriter, LedgerWriterAdv, LedgerReader], OnAsyncio)
     def __init__(self, metadata: str, config: ClientConfig | None = None) -> None:
         loop = asyncio.get_running_loop()
         config = config or ClientConfig()
-        super().__init__(AioDriver(loop), AioMetadataStore(metadata, config.metadata_timeout_s, loop), config)
+        super().__init__(
+            AioDriver(loop),
+            AioMetadataStore(metadata, config.metadata_timeout_s, loop, config.metadata_security),
+            config,
+        )

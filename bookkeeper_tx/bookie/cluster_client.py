@@ -13,7 +13,7 @@ def cluster_client(
     reactor: Any, config: BookieConfig, read_bytes_max: int, only_bookie: BookieId | None = None
 ) -> BookKeeper:
     """Make one, which reads at most ``read_bytes_max`` ahead; its new ledgers are all on ``only_bookie``, if given."""
-    store: Any = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
+    store: Any = open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s, config.metadata_security)
     settings = ClientConfig(
         protocol=WireProtocol.V3,  # V2 cannot name ledgers of other scopes
         metadata_timeout_s=config.metadata_timeout_s,

@@ -5,9 +5,12 @@ from typing import Any
 
 from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
+from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
+from bookkeeper_tx.security.zookeeper_keys import ZOOKEEPER_KEYS, metadata_security
 from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
+from protocol_specs.metadata.layout import FACTORY_CLASS_OF
 
 Warn = Callable[[str], None]
 
@@ -33,6 +36,12 @@ _READ: dict[str, Callable[[Setting], Any]] = {
 }
 """Form of a value in the file → function that returns the value of the field; None leaves the default."""
 
+_LAYOUTS_OF_KEY = {
+    "ledgerManagerFactoryClass": {FACTORY_CLASS_OF[each].decode().rpartition(".")[2]: each for each in LAYOUTS},
+    "ledgerManagerType": {each: each for each in LAYOUTS},
+}
+"""Key → value, a class without its package → layout; the second key is that of releases before 4.5."""
+
 
 def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
     """Return the fields of :class:`~bookkeeper_tx.config.BookieConfig` that the file sets.
@@ -51,7 +60,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             value = _READ[form](setting)
             if value is not None:
                 values.setdefault(field, value)
-        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS:
+        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS | ZOOKEEPER_KEYS:
             _check(setting, warn)
     for kind in ("journal", "ledger"):
         if named := values.pop(f"{kind}_directory", None):
@@ -59,8 +68,11 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             values |= {f"more_{kind}_directories": tuple(more)} if more else {}
     values |= _storage(settings, warn)
     values |= bookie_security(settings, warn)
+    values |= metadata_security(settings)
     if "metadata_uri" not in values and "zkServers" in settings:
         values["metadata_uri"] = _zookeeper_uri(settings)
+    if (uri := _with_layout(values.get("metadata_uri"), settings, warn)) is not None:
+        values["metadata_uri"] = uri
     return values
 
 
@@ -107,3 +119,25 @@ def _zookeeper_uri(settings: Mapping[str, Setting]) -> str:
     if root is not None and not path.startswith("/"):
         raise root.refuse("a ZooKeeper path starts with /")
     return f"zk+null://{servers}{path}"
+
+
+def _with_layout(uri: str | None, settings: Mapping[str, Setting], warn: Warn) -> str | None:
+    """Return a metadata URI with the layout of the file, if that names one."""
+    for key, layouts in _LAYOUTS_OF_KEY.items():
+        setting = settings.get(key)
+        if setting is None or not setting.value:
+            continue
+        scheme, _, place = (uri or "").partition("://")
+        if uri is not None and scheme.partition("+")[0] != "zk":
+            warn(f"{setting.where} does nothing with {scheme}://: layouts are ZooKeeper's")
+            continue
+        layout = layouts.get(setting.class_name())
+        if layout is None:
+            raise setting.refuse(f"only these layouts of ledger metadata are implemented: {', '.join(LAYOUTS)}")
+        if scheme in ("zk", "zk+null"):
+            uri = f"zk+{layout}://{place}"
+        elif uri is not None and scheme != f"zk+{layout}":
+            raise setting.refuse(f"the metadata URI {uri} asks for another layout: leave one of them out")
+        elif uri is None and layout != LAYOUTS[0]:
+            warn(f"{setting.where} does nothing without metadataServiceUri or zkServers in the same file")
+    return uri

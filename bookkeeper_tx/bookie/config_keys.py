@@ -91,6 +91,8 @@ HANDLED: Final = frozenset(
     [
         "dbStorage_readAheadCacheMaxSizeMb",
         "dbStorage_writeCacheMaxSizeMb",
+        "ledgerManagerFactoryClass",
+        "ledgerManagerType",
         "ledgerStorageClass",
         "zkLedgersRootPath",
         "zkServers",
@@ -115,16 +117,10 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "skipReplayJournalInvalidRecord": (("false",), f"an unreadable journal is never skipped: {_STORAGE}"),
     "useHostNameAsBookieID": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
     "useShortHostName": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
-    "ledgerManagerType": (("hierarchical",), "only the hierarchical layout of ledger metadata is implemented"),
-    "ledgerManagerFactoryClass": (
-        ("org.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory",),
-        "only the hierarchical layout of ledger metadata is implemented",
-    ),
     "registrationManagerClass": (
         ("org.apache.bookkeeper.discover.ZKRegistrationManager",),
         "bookies are registered in ZooKeeper or SQLite only",
     ),
-    "zkEnableSecurity": (("false",), "access control lists are not implemented: the nodes would be open to everyone"),
     "httpServerTlsEnable": (("false",), "TLS is not implemented for HTTP: passwords of ledgers would go out in clear"),
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),

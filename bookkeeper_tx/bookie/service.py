@@ -95,7 +95,9 @@ class BookieService(Service):
         self._disk = disk or Disk()
         self._tell = tell
         self._tell_error = tell_error
-        self._store = store or open_metadata_store(config.metadata_uri, reactor, config.metadata_timeout_s)
+        self._store = store or open_metadata_store(
+            config.metadata_uri, reactor, config.metadata_timeout_s, config.metadata_security
+        )
         self._bind = bind
         self._make_threads = make_threads
         self._clock = clock

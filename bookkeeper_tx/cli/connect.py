@@ -46,7 +46,7 @@ async def connected(reactor: Any, metadata_uri: str, config: ClientConfig | None
 @asynccontextmanager
 async def open_store(reactor: Any, metadata_uri: str) -> AsyncIterator[MetadataStore]:
     """Yield the started store at ``metadata_uri``; stop it afterwards."""
-    store = open_metadata_store(metadata_uri, reactor)
+    store = open_metadata_store(metadata_uri, reactor, security=default_config().metadata_security)
     try:
         await store.start()
         yield store

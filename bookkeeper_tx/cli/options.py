@@ -15,7 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DIGESTS = {digest.name.lower(): digest for digest in DigestType}
 
-METADATA_FORMS = "sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers"
+METADATA_FORMS = "sqlite:///PATH, zk+hierarchical://HOST:PORT/ledgers or etcd://HOST:PORT/ledgers"
 
 metadata = click.option(
     "--metadata",

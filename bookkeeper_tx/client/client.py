@@ -53,4 +53,4 @@ def _store_of(uri: str, reactor: Any, config: ClientConfig) -> ClientMetadataSto
     # Imported only here: a test that brings its own store needs none of ours.
     from bookkeeper_tx.metadata.store import open_metadata_store
 
-    return open_metadata_store(uri, reactor, config.metadata_timeout_s)
+    return open_metadata_store(uri, reactor, config.metadata_timeout_s, config.metadata_security)

@@ -5,6 +5,7 @@ from typing import Any
 
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.security.config_keys import CLIENT_KEYS, Warn, client_security
+from bookkeeper_tx.security.zookeeper_keys import ZOOKEEPER_KEYS, metadata_security
 from bookkeeper_tx.text.properties_file import Setting, read_properties
 
 MAPPED: dict[str, tuple[str, Callable[[Setting], Any]]] = {
@@ -34,6 +35,6 @@ def read_client_config_file(path: str, warn: Warn) -> ClientConfig:
         if setting.key in MAPPED:
             field, read = MAPPED[setting.key]
             values[field] = read(setting)
-        elif setting.key not in CLIENT_KEYS:
+        elif setting.key not in CLIENT_KEYS | ZOOKEEPER_KEYS:
             warn(f"{setting.where} is not implemented and does nothing")
-    return ClientConfig(**values, **client_security(settings, warn))
+    return ClientConfig(**values, **client_security(settings, warn), **metadata_security(settings))

@@ -1,1 +1,1 @@
-"""The metadata store of a cluster: ledgers, bookies, cookies, in SQLite or ZooKeeper."""
+"""The metadata store of a cluster: ledgers, bookies, cookies, in SQLite, ZooKeeper or etcd."""

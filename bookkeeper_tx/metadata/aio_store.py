@@ -13,6 +13,7 @@ from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.uri import parse_metadata_uri
 from bookkeeper_tx.metadata.watches import BOOKIES, Key, Watches
 from bookkeeper_tx.model import BookieId, LedgerMetadata
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.threads.daemon_thread import DaemonThread
 
 LOOK_INTERVAL_S: Final = 1.0
@@ -27,10 +28,17 @@ class AioMetadataStore:
     Methods that ask the store return a Future.
     """
 
-    def __init__(self, uri: str, timeout_s: float, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        uri: str,
+        timeout_s: float,
+        loop: asyncio.AbstractEventLoop,
+        security: MetadataSecurity | None = None,
+    ) -> None:
         self.uri = uri
         self._timeout_s = timeout_s
         self._loop = loop
+        self._security = security
         parse_metadata_uri(uri)
         self._thread: DaemonThread | None = DaemonThread("metadata", loop)
         self._store: BlockingStore | None = None
@@ -108,7 +116,7 @@ class AioMetadataStore:
     # Around the thread -----------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        self._store = open_blocking_store(self.uri, self._timeout_s)
+        self._store = open_blocking_store(self.uri, self._timeout_s, self._security)
 
     def _close(self) -> None:
         store, self._store = self._store, None
@@ -147,8 +155,10 @@ class AioMetadataStore:
 
     def _looked(self, keys: Collection[Key], looked: "asyncio.Future[dict[Key, Any]]") -> None:
         failed = looked.cancelled() or looked.exception() is not None
-        stamps = {} if failed else looked.result()
-        self._watches.saw(stamps)
+        if failed:
+            self._watches.missed(keys)
+        else:
+            self._watches.saw(looked.result())
         # Only now: a store that is slow would have more and more looks to do.
         self._due.update(keys if failed or not self._tells else ())
         if self._due and self._timer is None and self._thread is not None:

@@ -1,5 +1,5 @@
 """Metadata URIs: ``sqlite:///path``, ``zk://h1:2181;h2:2181/ledgers``, ``zk+hierarchical://…``, ``zk+longhierarchical://…``,
-``zk+null://…``."""
+``zk+flat://…``, ``zk+null://…``, ``etcd://h1:2379;h2:2379/ledgers``."""
 
 from urllib.parse import unquote
 
@@ -8,9 +8,13 @@ from attrs import frozen
 from bookkeeper_tx.errors import InvalidConfig
 
 ZOOKEEPER_PORT = 2181
+ETCD_PORT = 2379
 
-_BUILT_LAYOUTS = {"": None, "null": None, "hierarchical": "hierarchical", "longhierarchical": "longhierarchical"}
-_OTHER_LAYOUTS = ("flat", "legacyhierarchical", "ms")
+_ANY_LAYOUT = ("", "null")
+LAYOUTS = ("hierarchical", "longhierarchical", "flat")
+"""The layouts that are built; a new cluster gets the first one unless its URI says otherwise."""
+
+_OTHER_LAYOUTS = ("legacyhierarchical", "ms")
 
 
 @frozen
@@ -32,7 +36,17 @@ class ZooKeeperUri:
     """The layout that the cluster must have; None accepts the cluster's own."""
 
 
-def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:
+@frozen
+class EtcdUri:
+    """A cluster in etcd."""
+
+    hosts: tuple[str, ...]
+    """``host:port`` each."""
+    scope: str
+    """What the cluster's keys begin with: a slash first, and none at the end."""
+
+
+def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri | EtcdUri:
     """Return the parts of ``uri``; raises InvalidConfig with the reason for a URI that names no store."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
@@ -42,9 +56,9 @@ def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri:
         return _sqlite(uri, rest)
     if store == "zk":
         return _zookeeper(uri, rest, layout)
-    if store == "etcd":
-        raise _invalid(uri, "the etcd store is not built yet; use sqlite:// or zk://")
-    raise _invalid(uri, f"there is no metadata store {scheme!r}; use sqlite:// or zk://")
+    if store == "etcd" and not plus:
+        return EtcdUri(*_hosts_and_root(uri, rest, ETCD_PORT, "etcd://host:2379/ledgers"))
+    raise _invalid(uri, f"there is no metadata store {scheme!r}; use sqlite://, zk:// or etcd://")
 
 
 def _sqlite(uri: str, rest: str) -> SqliteUri:
@@ -55,21 +69,32 @@ def _sqlite(uri: str, rest: str) -> SqliteUri:
 
 
 def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:
-    if layout not in _BUILT_LAYOUTS:
-        known = "is not built yet" if layout in _OTHER_LAYOUTS else "is not known"
-        raise _invalid(uri, f"the layout {layout!r} {known}; use zk+hierarchical://, zk+longhierarchical:// or zk://")
+    if layout not in (*_ANY_LAYOUT, *LAYOUTS):
+        known = "is not built" if layout in _OTHER_LAYOUTS else "is not known"
+        use = ", ".join(f"zk+{each}://" for each in LAYOUTS)
+        raise _invalid(uri, f"the layout {layout!r} {known}; use {use} or zk://")
+    hosts, root = _hosts_and_root(uri, rest, ZOOKEEPER_PORT, "zk://host:2181/ledgers")
+    return ZooKeeperUri(hosts, root, None if layout in _ANY_LAYOUT else layout)
+
+
+def _hosts_and_root(uri: str, rest: str, port: int, example: str) -> tuple[tuple[str, ...], str]:
+    if any(each in rest for each in "@?#"):
+        # The URI may have a password, so it is not shown.
+        raise InvalidConfig(
+            f"metadata URI {uri.partition('://')[0]}://…: users, passwords and options have no place in it"
+        )
     hosts, slash, root = rest.partition("/")
     parts = root.rstrip("/").split("/")
     if not slash or not all(parts):
-        raise _invalid(uri, "the path of the cluster's root follows the hosts, as in zk://host:2181/ledgers")
-    addresses = tuple(_address(uri, each.strip()) for each in hosts.replace(",", ";").split(";"))
-    return ZooKeeperUri(addresses, "/" + "/".join(parts), _BUILT_LAYOUTS[layout])
+        raise _invalid(uri, f"the path of the cluster's root follows the hosts, as in {example}")
+    addresses = tuple(_address(uri, each.strip(), port) for each in hosts.replace(",", ";").split(";"))
+    return addresses, "/" + "/".join(parts)
 
 
-def _address(uri: str, text: str) -> str:
+def _address(uri: str, text: str, default_port: int) -> str:
     host, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
     if not colon:
-        host, port = text, str(ZOOKEEPER_PORT)
+        host, port = text, str(default_port)
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
         raise _invalid(uri, f"{text!r} is no host:port")
     return f"{host}:{port}"

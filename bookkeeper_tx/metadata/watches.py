@@ -4,13 +4,14 @@ Both stores learn only that something may have changed (a poll, a ZooKeeper even
 as changed only when its *stamp* differs from the last one seen; else nobody is called.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final
 
 Key = Hashable
 BOOKIES: Final = "bookies"
 """The key of the registered bookies; that of a ledger is its id."""
 _UNSEEN = object()
+_MISSED = object()
 
 
 class Watches:
@@ -61,6 +62,15 @@ class Watches:
                 changed = True
                 self._call(key)
         return changed
+
+    def missed(self, keys: Iterable[Key]) -> None:
+        """Take that a look at ``keys`` has failed: of one that was never seen, the first stamp may be that of a change.
+
+        Its watcher is called then, since it may have read what was there before.
+        """
+        for key in keys:
+            if key in self._callbacks:
+                self._stamps.setdefault(key, _MISSED)
 
     def clear(self) -> None:
         """Forget all watchers."""

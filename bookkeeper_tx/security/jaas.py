@@ -40,6 +40,11 @@ def credentials(path: str, section: str) -> tuple[str, str]:
     return options["username"], options["password"]
 
 
+def has_section(path: str, section: str) -> bool:
+    """Tell whether the file has the section.  Raises InvalidConfig for one that cannot be read."""
+    return section in _sections(path)
+
+
 def _section(path: str, section: str) -> dict[str, str]:
     sections = _sections(path)
     if section not in sections:

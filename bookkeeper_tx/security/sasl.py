@@ -87,6 +87,10 @@ class SaslClient:
 
     plugin_name = SASL_PLUGIN
 
+    def credentials(self) -> tuple[str, str]:
+        """Return name and password."""
+        return self.username, self.password
+
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
         return SaslClientProvider(self, peer, completed)
 
@@ -105,9 +109,13 @@ class SaslLogin:
 
     plugin_name = SASL_PLUGIN
 
+    def credentials(self) -> tuple[str, str]:
+        """Return name and password, as they are in the file now.  Raises InvalidConfig for a file without them."""
+        return jaas.credentials(self.path, self.section)
+
     def new_provider(self, peer: ConnectionPeer, completed: Completed) -> "SaslClientProvider":
         """Return the provider of a new connection.  Raises InvalidConfig for a file that cannot be used."""
-        return SaslClient(*jaas.credentials(self.path, self.section)).new_provider(peer, completed)
+        return SaslClient(*self.credentials()).new_provider(peer, completed)
 
 
 class SaslClientProvider:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from bookkeeper_tx.errors import BookKeeperError, CannotConnect, ClientClosed, IllegalOperation
+from bookkeeper_tx.security.client_context import client_context
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport.aio_wire import AioWire
-from bookkeeper_tx.transport.blocking_tls import client_context
 from bookkeeper_tx.transport.client_link import ClientLink
 
 T = TypeVar("T")

@@ -15,8 +15,9 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.protocol.client.handshake import ClientHandshake, State, tells_unauthenticated
 from bookkeeper_tx.security.authentication import ConnectionPeer
+from bookkeeper_tx.security.client_context import client_context
 from bookkeeper_tx.transport.blocking_socket import HANDSHAKE_RECEIVE_SIZE, Stream, TlsSocket, hear_reason
-from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context
+from bookkeeper_tx.transport.blocking_tls import TlsSession
 
 NO_CREDENTIALS = (
     "it wants authentication, and none is configured: clientAuthProviderFactoryClass, java.security.auth.login.config"

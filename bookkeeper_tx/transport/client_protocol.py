@@ -8,11 +8,11 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from bookkeeper_tx.errors import TlsFailed
+from bookkeeper_tx.security.tls_reasons import reason_of
 from bookkeeper_tx.transport.client_link import ClientLink
 from bookkeeper_tx.transport.eager_send import send
 from bookkeeper_tx.transport.keepalive import OF_CLIENTS
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE
-from bookkeeper_tx.transport.tls_reasons import reason_of
 
 
 @implementer(IPushProducer, IHandshakeListener)

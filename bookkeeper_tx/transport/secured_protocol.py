@@ -14,8 +14,8 @@ from bookkeeper_tx.protocol.bookie.auth import ServerGate
 from bookkeeper_tx.protocol.bookie.connection import ServerConnection
 from bookkeeper_tx.protocol.bookie.requests import Buffer, ConnectionEvent, StartTls
 from bookkeeper_tx.security.authentication import ConnectionPeer
+from bookkeeper_tx.security.tls_reasons import reason_of
 from bookkeeper_tx.transport.bookie_security import Security
-from bookkeeper_tx.transport.tls_reasons import reason_of
 
 
 @implementer(IHandshakeListener)

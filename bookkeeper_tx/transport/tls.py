@@ -15,7 +15,7 @@ from zope.interface import implementer
 
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.security.tls_config import TlsConfig
-from bookkeeper_tx.transport.tls_reasons import reason_of, refusal
+from bookkeeper_tx.security.tls_reasons import reason_of, refusal
 
 try:
     from cryptography.exceptions import UnsupportedAlgorithm

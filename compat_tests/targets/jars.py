@@ -32,6 +32,12 @@ def class_path(release: str) -> tuple[Path, ...]:
 
 
 @cache
+def etcd_driver(release: str) -> tuple[Path, ...]:
+    """What a release needs for metadata in etcd, fetched if need be; raises as :func:`class_path` does."""
+    return fetch(lockfile.etcd_lock(release))
+
+
+@cache
 def pulsar_class_path() -> tuple[Path, ...]:
     """The jars of the broker of Pulsar, fetched if need be, 240 MB; raises as :func:`class_path` does."""
     return fetch(lockfile.pulsar_lock())

@@ -17,6 +17,9 @@ LOCKS = Path(__file__).parent / "locks"
 #: Every BookKeeper release that can be started, oldest first.
 RELEASES = ("4.9.2", "4.14.7", "4.16.6", "4.17.3", "4.18.0")
 
+#: The newest release whose driver for etcd is published.
+WITH_ETCD = "4.17.3"
+
 #: The release of Pulsar whose broker can be started.
 PULSAR = "4.0.7"
 
@@ -86,6 +89,11 @@ def bookkeeper_lock(release: str) -> list[Jar]:
 def http_lock(release: str) -> list[Jar]:
     """What the HTTP server and the Prometheus provider of a release need beside its own jars; 4.18.0 alone has one."""
     return read(f"bookkeeper-{release}-http.lock")
+
+
+def etcd_lock(release: str) -> list[Jar]:
+    """What the driver for metadata in etcd needs beside a release's own jars; 4.17.3 alone has one."""
+    return read(f"bookkeeper-{release}-etcd.lock")
 
 
 def pulsar_lock() -> list[Jar]:

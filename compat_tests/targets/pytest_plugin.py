@@ -10,7 +10,7 @@
 * With ``--full --keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any
-  other skip of a test marked ``java``, ``spark``, ``crash``, ``node`` or ``docker``.
+  other skip of a test marked ``java``, ``spark``, ``etcd``, ``crash``, ``node`` or ``docker``.
 * Tests with one of these marks, or with a release, are in the table at the end, also of a run that several workers
   of pytest-xdist share.
 """
@@ -38,7 +38,7 @@ from compat_tests.targets.selection import (
 )
 from compat_tests.targets.unavailable import Unavailable, must_be_there
 
-_MUST_RUN_IN_CI = ("java", "spark", "crash", "node", "docker")
+_MUST_RUN_IN_CI = ("java", "spark", "etcd", "crash", "node", "docker")
 _ARGUMENT = "java_release"
 _TARGETS = ("java", "docker")
 _NOT_IN_THIS_RUN = "not in this run (tox -e full has every case on every release)"

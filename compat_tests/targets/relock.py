@@ -1,7 +1,7 @@
 """Write the lock files anew. For maintainers; needs ``mvn`` and a JDK, which nothing else here does.
 
     python -m compat_tests.targets.relock            every lock
-    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, pulsar, 4.18.0-http)
+    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, pulsar, 4.18.0-http, 4.17.3-etcd)
 
 Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
 fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never
@@ -38,6 +38,17 @@ _HTTP = (
 )
 
 _HTTP_SUFFIX = "-http"
+
+_ETCD_SUFFIX = "-etcd"
+_ETCD_DRIVER = ("org.apache.bookkeeper.metadata.drivers", "metadata-stores-etcd")
+#: What the driver needs of the broker's jars.  Its own client of etcd is not published; Pulsar's has the same classes.
+_ETCD_CLIENT = (
+    *("jetcd-core-shaded", "failsafe", "perfmark-api", "proto-google-common-protos"),
+    *(
+        f"grpc-{part}"
+        for part in ("api", "context", "core", "netty-shaded", "protobuf", "protobuf-lite", "stub", "util")
+    ),
+)
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:list"
 _DEPENDENCY = re.compile(r"^\s+(?P<coordinate>[\w.-]+(:[\w.-]+){4,5})")
 _NATIVE = re.compile(r"linux-x86_64")
@@ -106,6 +117,12 @@ def resolve_http(release: str) -> list[Jar]:
     return [jar for jar in resolve(bookie_project(release, http=True)) if (jar.group, jar.artifact) not in locked]
 
 
+def etcd_jars(release: str) -> list[Jar]:
+    """The driver of ``release`` for etcd, and what it needs beside the jars of the release."""
+    client = [attrs.evolve(jar, sha256="") for jar in lockfile.pulsar_lock() if jar.artifact in _ETCD_CLIENT]
+    return [Jar(*_ETCD_DRIVER, release, "", ""), *client]
+
+
 def with_hashes(unlocked: list[Jar]) -> list[Jar]:
     """The same jars with the sha256 of what Maven Central gives."""
     with exclusive("jars") as repository:
@@ -118,7 +135,8 @@ def with_hashes(unlocked: list[Jar]) -> list[Jar]:
 
 def main(names: list[str]) -> None:
     """Write the lock files named, or all of them."""
-    for name in names or [*lockfile.RELEASES, f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj", "pulsar"]:
+    more = (f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj", "pulsar", f"{lockfile.WITH_ETCD}{_ETCD_SUFFIX}")
+    for name in names or [*lockfile.RELEASES, *more]:
         if name == "ecj":
             filename, heading, found = "ecj.lock", "The Eclipse compiler for Java", [_ECJ]
         elif name == "pulsar":
@@ -128,6 +146,10 @@ def main(names: list[str]) -> None:
             release = name.removesuffix(_HTTP_SUFFIX)
             filename, found = f"bookkeeper-{name}.lock", resolve_http(release)
             heading = f"BookKeeper {release}: what its HTTP server and Prometheus provider need beside its own lock"
+        elif name.endswith(_ETCD_SUFFIX):
+            release = name.removesuffix(_ETCD_SUFFIX)
+            filename, found = f"bookkeeper-{name}.lock", etcd_jars(release)
+            heading = f"BookKeeper {release}: its driver for etcd, with the client of etcd that Pulsar publishes"
         else:
             filename, found = f"bookkeeper-{name}.lock", resolve(bookie_project(name))
             heading = f"BookKeeper {name}: the runtime dependencies of org.apache.bookkeeper:bookkeeper-server"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import socket
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from compat_tests.targets.java_program import JavaProgram, Product
 from compat_tests.targets.java_runner import JavaRunner, chosen_runner
+from compat_tests.targets.jvm import property_flags
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.unavailable import Unavailable
@@ -16,9 +18,20 @@ from compat_tests.targets.unavailable import Unavailable
 #: By pattern, because their versions are pyspark's business.
 _JARS = ("zookeeper-3*.jar", "zookeeper-jute-*.jar", "slf4j-api-*.jar", "metrics-core-*.jar", "snappy-java-*.jar")
 
+#: With TLS ZooKeeper listens by Netty.
+_NETTY_JARS = (
+    *("netty-buffer-4*.jar", "netty-codec-base-4*.jar", "netty-common-4*.jar", "netty-handler-4*.jar"),
+    *("netty-resolver-4*.jar", "netty-transport-4*.jar", "netty-transport-native-unix-common-*.jar"),
+    *("netty-transport-classes-epoll-*.jar", "netty-tcnative-classes-*.jar"),
+)
+
 
 def zookeeper_jars() -> list[Path]:
     """The class path of a ZooKeeper server; raises :class:`Unavailable` without pyspark."""
+    return _jars(_JARS)
+
+
+def _jars(patterns: Sequence[str]) -> list[Path]:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise Unavailable(
@@ -27,7 +40,7 @@ def zookeeper_jars() -> list[Path]:
         )
     folder = Path(spec.origin).parent / "jars"
     found = []
-    for pattern in _JARS:
+    for pattern in patterns:
         matches = sorted(folder.glob(pattern))
         if not matches:
             raise Unavailable(f"no ZooKeeper: this pyspark has no {pattern} among its jars")
@@ -46,13 +59,28 @@ class ZooKeeper:
     failure no test asks for.
 
     :param port: chosen if not given
+    :param tls: keys of ``zoo.cfg`` for TLS (``ssl.keyStore.location`` …); it then listens at ``secure_port``, too
+    :param settings: further keys of ``zoo.cfg``
+    :param properties: system properties of its JVM
     :param runner: who runs it; the one that is chosen for all, if not given
     """
 
-    def __init__(self, work_dir: Path, port: int | None = None, runner: JavaRunner | None = None) -> None:
+    def __init__(
+        self,
+        work_dir: Path,
+        port: int | None = None,
+        *,
+        tls: Mapping[str, object] | None = None,
+        settings: Mapping[str, object] | None = None,
+        properties: Mapping[str, object] | None = None,
+        runner: JavaRunner | None = None,
+    ) -> None:
         self.work_dir = work_dir
         self._runner = runner or chosen_runner()
         self.port = port or choose_port()
+        self.secure_port = choose_port() if tls else None
+        self._settings = {**(tls or {}), **(settings or {})}
+        self._properties = dict(properties or {})
         self._process: ServerProcess | None = None
 
     @property
@@ -120,7 +148,14 @@ class ZooKeeper:
             "minSessionTimeout": 1000,
             "maxSessionTimeout": 60000,
             "maxClientCnxns": 0,
+            **self._settings,
         }
+        if self.secure_port is not None:
+            settings |= {
+                "secureClientPort": self.secure_port,
+                "secureClientPortAddress": "127.0.0.1",
+                "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+            }
         return "".join(f"{key}={value}\n" for key, value in settings.items())
 
     def _program(self) -> JavaProgram:
@@ -131,7 +166,8 @@ class ZooKeeper:
             work_dir=self.work_dir,
             log=self.work_dir / "zookeeper.log",
             heap_mb=96,
-            flags=["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024"],
+            flags=["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", *property_flags(self._properties)],
+            classes=_jars(_NETTY_JARS) if self.secure_port is not None else (),
         )
 
     def __enter__(self) -> ZooKeeper:

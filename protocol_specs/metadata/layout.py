@@ -36,7 +36,7 @@ INSTANCE_ID = "INSTANCEID"
 """A UUID as text, without newline."""
 
 ID_GENERATOR = "idgen"
-"""Ephemeral sequential children named ID_PREFIX hand out the ids below ID_31_BIT_END."""
+"""Ephemeral sequential children named ID_PREFIX hand out the ids below ID_31_BIT_END; not in the layout ``flat``."""
 
 LONG_ID_GENERATOR = "idgen-long"
 """Exists as soon as the 31-bit ids have run out, and is used from then on.  A child HIGH_BITS_PREFIX + ten digits holds
@@ -87,6 +87,10 @@ SHORT_GROUPS = (2, 4, 4)
 
 LONG_GROUPS = (3, 4, 4, 4, 4)
 """The same for all other ids; in the layout ``longhierarchical`` for every id."""
+
+FLAT_GROUPS = (10,)
+"""The same in the layout ``flat``, where each ledger is a child of the root; larger ids have more digits.  The
+sequential children ID_PREFIX, which hand out ids, are children of the root, too."""
 
 SCOPED = "ID-128"
 """Persistent, made with the first ledger of a scope other than 0 (BP-34), gone with the last; ours.  In each of Java's

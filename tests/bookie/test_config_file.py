@@ -177,8 +177,36 @@ def test_a_directory_without_a_name_is_refused(read: Any, key: str) -> None:
 
 def test_zookeeper_servers_make_a_uri(read: Any) -> None:
     assert read("zkServers=h1:2181, h2:2182\n")[0]["metadata_uri"] == "zk+null://h1:2181;h2:2182/ledgers"
+    assert read("zkServers=h1:1,h2:2/chroot")[0]["metadata_uri"] == "zk+null://h1:1;h2:2/chroot/ledgers"
     assert read("zkServers=h\nzkLedgersRootPath=/x/y")[0]["metadata_uri"] == "zk+null://h/x/y"
     assert read("zkServers=h\nmetadataServiceUri=zk://i/l")[0]["metadata_uri"] == "zk://i/l"
+
+
+@pytest.mark.parametrize(
+    "place", ["zkServers=h", "metadataServiceUri=zk://h/ledgers", "metadataServiceUri=zk+null://h/ledgers"]
+)
+def test_the_layout_of_the_file_is_that_of_the_uri(read: Any, place: str) -> None:
+    for line in (
+        "ledgerManagerType=flat",
+        "ledgerManagerFactoryClass=org.apache.bookkeeper.meta.FlatLedgerManagerFactory",
+    ):
+        assert read(f"{place}\n{line}") == ({"metadata_uri": "zk+flat://h/ledgers"}, [])
+
+
+def test_a_layout_of_the_file_beside_another_one_is_refused(read: Any) -> None:
+    with pytest.raises(InvalidConfig, match=r"line 1: ledgerManagerType = flat: .*zk\+longhierarchical://h/l"):
+        read("ledgerManagerType=flat\nmetadataServiceUri=zk+longhierarchical://h/l")
+    (warning,) = read("ledgerManagerType=flat")[1]
+    assert "does nothing without metadataServiceUri" in warning
+
+
+@pytest.mark.parametrize("uri", ["sqlite:///x/y.db", "etcd://h/l"])
+@pytest.mark.parametrize("layout", ["HierarchicalLedgerManagerFactory", "FlatLedgerManagerFactory"])
+def test_only_zookeeper_has_layouts(read: Any, uri: str, layout: str) -> None:
+    factory = f"ledgerManagerFactoryClass=org.apache.bookkeeper.meta.{layout}"
+    values, (warning,) = read(f"metadataServiceUri={uri}\n{factory}")
+    assert values == {"metadata_uri": uri}
+    assert "line 2: ledgerManagerFactoryClass does nothing with " in warning
 
 
 @pytest.mark.parametrize(
@@ -193,8 +221,10 @@ def test_zookeeper_servers_make_a_uri(read: Any) -> None:
         "tlsProviderFactoryClass=org.apache.bookkeeper.tls.TLSContextFactory",
         "bookieAuthProviderFactoryClass=org.apache.bookkeeper.sasl.SASLBookieAuthProviderFactory",
         "zkEnableSecurity=true",
+        "zookeeper.client.secure=true",
         "useHostNameAsBookieID=true",
-        "ledgerManagerType=flat",
+        "ledgerManagerType=legacyhierarchical",
+        "ledgerManagerFactoryClass=com.example.OwnLedgerManagerFactory",
         "httpServerTlsEnable=true",
     ],
 )

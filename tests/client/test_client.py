@@ -9,6 +9,8 @@ from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import ClientClosed, InvalidArgument, NoSuchLedger
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
+from bookkeeper_tx.security.sasl import SaslClient
 from tests.client.puppets import Cluster
 
 
@@ -54,7 +56,7 @@ def test_other_arguments_are_checked() -> None:
             cluster.result(client.create_ledger(size))  # type: ignore[arg-type]
 
 
-def test_the_metadata_store_gets_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metadata_store_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Any] = []
 
     def open_store(*arguments: Any) -> Any:
@@ -63,8 +65,9 @@ def test_the_metadata_store_gets_its_timeout(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("bookkeeper_tx.metadata.store.open_metadata_store", open_store)
     clock = Clock()
-    BookKeeper("sqlite:///store.db", ClientConfig(metadata_timeout_s=3), clock)
-    assert opened == [("sqlite:///store.db", clock, 3)]
+    security = MetadataSecurity(login=SaslClient("bk", "secret"))
+    BookKeeper("zk://h/ledgers", ClientConfig(metadata_timeout_s=3, metadata_security=security), clock)
+    assert opened == [("zk://h/ledgers", clock, 3, security)]
 
 
 def test_a_closed_client_says_so() -> None:

@@ -3,6 +3,7 @@
 Fixtures:
 
 ``zookeeper``      one running server for the session (:class:`ZooKeeper`: ``hosts``, ``pause()``, ``resume()``)
+``etcd``           the same of etcd (:class:`Etcd`)
 ``cluster``        an empty, initialised cluster for this test (:class:`Cluster`: ``uri``, ``writable_ids()``)
 ``java_release``   the release of this run of the test; see ``@pytest.mark.releases`` in the plugin
 ``java_bookie``    ``java_bookie(release, **options)`` starts a :class:`JavaBookie` in the test's cluster
@@ -23,6 +24,7 @@ from collections.abc import Callable, Generator, Iterator
 import pytest
 
 from compat_tests.targets.cluster import Cluster
+from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.java.targets import JavaTargets, new_cluster
@@ -48,6 +50,12 @@ def face(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
     with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with Etcd(tmp_path_factory.mktemp("etcd")) as server:
         yield server
 
 

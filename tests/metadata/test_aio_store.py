@@ -127,7 +127,7 @@ def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatc
         def close(self) -> None:
             closed.append("closed")
 
-    def open_slowly(uri: str, timeout_s: float) -> Any:
+    def open_slowly(*_: Any) -> Any:
         may_open.wait()
         return Store()
 
@@ -221,5 +221,22 @@ def test_a_look_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
         for _ in range(100):
             await asyncio.sleep(0)
         assert len(telling.looks) == looks
+
+    asyncio.run(told_by(scenario, monkeypatch))
+
+
+def test_a_change_after_a_first_look_that_failed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
+
+    async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
+        changed = asyncio.Event()
+        telling.error = MetadataUnavailable("gone")
+        store.watch_ledger(1, changed.set)
+        while len(telling.looks) < 2:
+            await asyncio.sleep(0)
+        assert not changed.is_set()
+        # Read and then changed, before the first look that succeeds.
+        telling.values[1], telling.error = 5, None
+        await asyncio.wait_for(changed.wait(), 60)
 
     asyncio.run(told_by(scenario, monkeypatch))

@@ -6,6 +6,7 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.metadata.aio_store import AioMetadataStore
+from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore, MetadataStore
 from bookkeeper_tx.metadata.sqlite.sqlite import SqliteMetadataStore
 from bookkeeper_tx.metadata.store import open_metadata_store
@@ -17,6 +18,7 @@ from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
     [
         (SqliteMetadataStore, MetadataStore),
         (ZooKeeperMetadataStore, MetadataStore),
+        (EtcdMetadataStore, MetadataStore),
         (AioMetadataStore, ClientMetadataStore),
     ],
 )
@@ -32,9 +34,10 @@ def test_the_uri_chooses_the_store(tmp_path: Path) -> None:
     sqlite = open_metadata_store(f"sqlite://{tmp_path}/meta.sqlite", Clock())
     assert isinstance(sqlite, SqliteMetadataStore)
     assert isinstance(open_metadata_store("zk+hierarchical://h:2181/ledgers", Clock()), ZooKeeperMetadataStore)
+    assert isinstance(open_metadata_store("etcd://h:2379/ledgers", Clock()), EtcdMetadataStore)
     assert list(tmp_path.iterdir()) == []  # opening touches nothing
 
 
 def test_a_uri_that_names_no_store() -> None:
-    with pytest.raises(InvalidConfig, match="not built yet"):
-        open_metadata_store("zk+flat://h:2181/ledgers", Clock())
+    with pytest.raises(InvalidConfig, match="is not built"):
+        open_metadata_store("zk+legacyhierarchical://h:2181/ledgers", Clock())

@@ -1,7 +1,7 @@
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.metadata.uri import SqliteUri, ZooKeeperUri, parse_metadata_uri
+from bookkeeper_tx.metadata.uri import EtcdUri, SqliteUri, ZooKeeperUri, parse_metadata_uri
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,10 @@ from bookkeeper_tx.metadata.uri import SqliteUri, ZooKeeperUri, parse_metadata_u
         ("zk+null://h:1/ledgers/", ZooKeeperUri(("h:1",), "/ledgers", None)),
         ("zk+hierarchical://h1:2181;h2:2182/a/b", ZooKeeperUri(("h1:2181", "h2:2182"), "/a/b", "hierarchical")),
         ("zk+longhierarchical://h/l", ZooKeeperUri(("h:2181",), "/l", "longhierarchical")),
+        ("zk+flat://h/l", ZooKeeperUri(("h:2181",), "/l", "flat")),
         ("zk://h1:1,h2:2;h3/l", ZooKeeperUri(("h1:1", "h2:2", "h3:2181"), "/l", None)),
+        ("etcd://h/ledgers", EtcdUri(("h:2379",), "/ledgers")),
+        ("etcd://h1:1;h2/a/b/", EtcdUri(("h1:1", "h2:2379"), "/a/b")),
         ("zk://[::1]:2181;[::1]/l", ZooKeeperUri(("[::1]:2181", "[::1]:2181"), "/l", None)),
     ],
 )
@@ -28,12 +31,14 @@ def test_good(uri: str, expected: object) -> None:
         ("/var/lib", "no scheme"),
         ("http://h/l", "no metadata store 'http'"),
         ("sqlite+x:///a", "no metadata store 'sqlite"),
-        ("etcd://h:1/l", "not built yet"),
+        ("etcd+x://h/l", "no metadata store 'etcd+x'"),
+        ("etcd://h:2379", "path of the cluster's root"),
+        ("etcd:///ledgers", "no host:port"),
         ("sqlite://", "absolute path"),
         ("sqlite://relative/path", "absolute path"),
         ("sqlite:///directory/", "absolute path"),
-        ("zk+flat://h/l", "'flat' is not built yet"),
-        ("zk+ms://h/l", "not built yet"),
+        ("zk+legacyhierarchical://h/l", "'legacyhierarchical' is not built"),
+        ("zk+ms://h/l", "'ms' is not built; use zk+hierarchical://, zk+longhierarchical://, zk+flat:// or zk://"),
         ("zk+strange://h/l", "'strange' is not known"),
         ("zk://h:2181", "path of the cluster's root"),
         ("zk://h:2181/", "path of the cluster's root"),
@@ -50,3 +55,14 @@ def test_bad(uri: str, reason: str) -> None:
         parse_metadata_uri(uri)
     assert reason in str(caught.value)
     assert repr(uri) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rest", ["user:secret@h:2379/l", "user:sec/ret@h:2379/l", "h:2379/l?password=secret", "h:2379/l#secret"]
+)
+@pytest.mark.parametrize("scheme", ["etcd", "zk", "zk+flat"])
+def test_users_and_options_are_refused_and_not_shown(scheme: str, rest: str) -> None:
+    with pytest.raises(InvalidConfig, match="users, passwords and options") as caught:
+        parse_metadata_uri(f"{scheme}://{rest}")
+    assert scheme in str(caught.value)
+    assert "sec" not in str(caught.value)

@@ -67,3 +67,14 @@ def test_clear() -> None:
     watches.saw({"a": 2})
     assert calls == []
     assert not watches.keys
+
+
+def test_after_a_look_that_failed_the_first_stamp_is_a_change() -> None:
+    watches, calls = Watches(failures.append), []
+    watches.add("new", counter(calls, "new"))
+    watches.add("seen", counter(calls, "seen"))
+    watches.saw({"seen": 1})
+    watches.missed(["new", "seen", "unwatched"])
+    assert watches.saw({"new": 1, "seen": 1, "unwatched": 1})
+    assert calls == ["new"]
+    assert not watches.saw({"new": 1, "seen": 1})

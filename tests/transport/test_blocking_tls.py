@@ -1,19 +1,18 @@
 """TLS by Python's own ``ssl``: files, sessions, and a socket inside TLS.  No sockets."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bookkeeper_tx.errors import InvalidConfig, TlsFailed
+from bookkeeper_tx.errors import TlsFailed
+from bookkeeper_tx.security.client_context import client_context
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.transport import blocking_socket
 from bookkeeper_tx.transport.blocking_socket import TlsSocket
-from bookkeeper_tx.transport.blocking_tls import TlsSession, client_context
+from bookkeeper_tx.transport.blocking_tls import TlsSession
 from compat_tests.client.tls_side import TlsSide
 from compat_tests.wire.tls import bookie_context
 from tests.certificates import Authority
@@ -32,45 +31,6 @@ def authority(directory: Path) -> Authority:
 @pytest.fixture(scope="module")
 def trusting(authority: Authority) -> TlsConfig:
     return TlsConfig(trust_path=str(authority.path))
-
-
-def test_files_that_cannot_be_used_are_named(directory: Path, authority: Authority, trusting: TlsConfig) -> None:
-    junk, missing = directory / "junk.pem", directory / "missing"
-    junk.write_text("junk")
-    own, locked, another = authority.issue("own"), authority.issue("locked", encrypted=True), authority.issue("another")
-    showing = evolve(
-        trusting,
-        certificate_path=str(own.certificate_path),
-        key_path=str(own.key_path),
-        client_authentication=True,
-    )
-    client_context(showing)
-    client_context(
-        evolve(
-            showing,
-            certificate_path=str(locked.certificate_path),
-            key_path=str(locked.key_path),
-            key_password_path=str(locked.password_path),
-        )
-    )
-    of_locked = {"certificate_path": locked.certificate_path, "key_path": locked.key_path}
-    for fault, changed in (
-        (junk, {"trust_path": junk}),
-        (missing, {"trust_path": missing}),
-        (directory, {"trust_path": directory}),
-        (missing, {"certificate_path": missing}),
-        (junk, {"certificate_path": junk}),
-        (junk, {"key_path": junk}),
-        (locked.key_path, of_locked),
-        (locked.key_path, {**of_locked, "key_password_path": junk}),
-        (missing, {**of_locked, "key_password_path": missing}),
-        (another.key_path, {"key_path": another.key_path}),
-    ):
-        with pytest.raises(InvalidConfig, match=re.escape(str(fault))) as caught:
-            client_context(evolve(showing, **{key: str(value) for key, value in changed.items()}))
-        assert "junk" not in str(caught.value).replace(str(junk), ""), "nothing that is in a file"
-    with pytest.raises(InvalidConfig, match="clientTrustStore"):
-        client_context(TlsConfig(certificate_path="c", key_path="k"))
 
 
 class NarrowSocket:

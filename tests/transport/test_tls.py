@@ -18,8 +18,8 @@ from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from bookkeeper_tx.errors import InvalidConfig, TlsFailed
 from bookkeeper_tx.security.tls_config import TlsConfig
+from bookkeeper_tx.security.tls_reasons import reason_of
 from bookkeeper_tx.transport.tls import ClientTls, ServerTls, is_tls_error
-from bookkeeper_tx.transport.tls_reasons import reason_of
 from tests.certificates import Authority, Identity
 from tests.cli.bktx_process import environment
 

@@ -19,7 +19,7 @@ from bookkeeper_tx.metadata.blocking.session import BlockingSession
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
 from bookkeeper_tx.metadata.sqlite.file import transaction
 from bookkeeper_tx.metadata.sqlite.tables import Tables
-from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
 from bookkeeper_tx.metadata.zookeeper.cluster import ZooKeeperCluster
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import refused
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
@@ -77,7 +77,7 @@ class ZooKeeperPlanning:
     def __init__(self, uri: str) -> None:
         """Connect; raises InvalidConfig, MetadataUnavailable, and InvalidArgument for any other store."""
         where = parse_metadata_uri(uri)
-        if isinstance(where, SqliteUri):
+        if not isinstance(where, ZooKeeperUri):
             raise InvalidArgument(f"{uri}: ledgers to plan over are made in a ZooKeeper, as zk://host:2181/planning")
         self.uri = uri
         self._where = where

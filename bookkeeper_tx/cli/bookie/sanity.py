@@ -58,8 +58,9 @@ def sanity(
     payloads = [os.urandom(size_bytes) for _ in range(entries)]
 
     async def operation(reactor: Any) -> dict[str, Any]:
-        store = OneBookieStore(open_metadata_store(metadata_uri, reactor), which)
-        async with BookKeeper(store, config_for(protocol), reactor) as client:
+        config = config_for(protocol)
+        store = OneBookieStore(open_metadata_store(metadata_uri, reactor, security=config.metadata_security), which)
+        async with BookKeeper(store, config, reactor) as client:
             await require_writable(store, which)
             return await try_bookie(client, which, payloads, time.perf_counter)
 

@@ -15,16 +15,11 @@ from typing import Any
 
 from kazoo import exceptions
 from kazoo.client import KazooClient
-from kazoo.handlers.threading import KazooTimeoutError
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.zookeeper.kazoo_client import (
-    CONNECTION_RETRY,
-    PAUSE_AFTER_LOSS_S,
-    not_answered,
-    not_reached,
-    translated,
-)
+from bookkeeper_tx.metadata.zookeeper.access import Access
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import PAUSE_AFTER_LOSS_S, not_answered, translated
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 _RECONNECT_POLL_S = 0.02
 
@@ -42,6 +37,7 @@ class BlockingSession:
         self,
         hosts: Iterable[str],
         timeout_s: float,
+        security: MetadataSecurity | None = None,
         *,
         make_client: Callable[..., Any] = KazooClient,
         clock: Callable[[], float] = time.monotonic,
@@ -50,19 +46,17 @@ class BlockingSession:
         """``timeout_s`` is how long an operation may take; sessions are shorter."""
         self.hosts = ",".join(hosts)
         session_s = max(timeout_s / _SESSIONS_IN_TIME, min(timeout_s, _SESSION_MIN_S))
-        self.client: Any = make_client(hosts=self.hosts, timeout=session_s, connection_retry=CONNECTION_RETRY)
+        self._access = Access(self.hosts, security)
+        self.client: Any = make_client(timeout=session_s, **self._access.client_arguments())
         self._timeout_s = timeout_s
         self._clock = clock
         self._sleep = sleep
         self._closed = False
 
     def open(self) -> None:
-        """Connect; raises MetadataUnavailable naming the hosts."""
+        """Connect; raises MetadataUnavailable or MetadataAccessDenied, naming the hosts."""
         try:
-            self.client.start(self._timeout_s)
-        except KazooTimeoutError:
-            self.close()
-            raise not_reached(self.hosts, self._timeout_s) from None
+            self._access.start(self.client, self._timeout_s)
         except BaseException:
             self.close()
             raise
@@ -73,10 +67,14 @@ class BlockingSession:
             return
         self._closed = True
         try:
-            self.client.stop()
-            self.client.close()
+            self._access.stop(self.client)
         except exceptions.WriterNotClosedException:
             pass  # the server does not answer; kazoo's threads are daemons, and end when they notice
+
+    @property
+    def session_id(self) -> int | None:
+        """The id of the present session."""
+        return self.client.client_id[0] if self.client.client_id else None
 
     def deadline(self, extra_timeout_s: float = 0) -> float:
         """Return the time at which an operation that begins now has to be over."""
@@ -96,7 +94,7 @@ class BlockingSession:
         for the server's answer.
         """
         if not result.ready() and not result.wait(self._left_s(deadline)):
-            raise not_answered(self.hosts, self._timeout_s)
+            raise not_answered(self.hosts, self._timeout_s, self._access.why_not(self._timeout_s))
         if result.successful():
             return result.value
         raise translated(result.exception)
@@ -110,5 +108,5 @@ class BlockingSession:
             raise MetadataUnavailable("the metadata store was closed")
         left_s = deadline - self._clock()
         if left_s <= 0:
-            raise not_answered(self.hosts, self._timeout_s)
+            raise not_answered(self.hosts, self._timeout_s, self._access.why_not(self._timeout_s))
         return left_s

@@ -8,9 +8,10 @@ from typing import Any, Protocol, Self
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.blocking.sqlite import BlockingSqliteStore
-from bookkeeper_tx.metadata.uri import SqliteUri, parse_metadata_uri
+from bookkeeper_tx.metadata.uri import EtcdUri, SqliteUri, parse_metadata_uri
 from bookkeeper_tx.metadata.watches import Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 
 class BlockingStore(Protocol):
@@ -112,20 +113,27 @@ class BlockingStore(Protocol):
         """Delete a document; it is no error if there is none."""
 
 
-def open_blocking_store(uri: str, timeout_s: float = 10.0) -> BlockingStore:
+def open_blocking_store(uri: str, timeout_s: float = 10.0, security: MetadataSecurity | None = None) -> BlockingStore:
     """Return the open store of a metadata URI (``metadata/store.py`` lists the forms).
 
-    ``timeout_s`` is how long an operation may take.  Raises InvalidConfig for a URI that names no store or not the
-    cluster's layout, MetadataUnavailable if nobody answers or there is no cluster.
+    ``timeout_s`` is how long an operation may take, ``security`` is for ZooKeeper.  Raises InvalidConfig for a URI that
+    names no store or not the cluster's layout, and for files of ``security`` that cannot be used, MetadataUnavailable
+    if nobody answers or there is no cluster, MetadataAccessDenied if we are turned away.
     """
     parsed = parse_metadata_uri(uri)
     if isinstance(parsed, SqliteUri):
         sqlite_store = BlockingSqliteStore(parsed.path, timeout_s)
         sqlite_store.open()
         return sqlite_store
+    if isinstance(parsed, EtcdUri):
+        from bookkeeper_tx.metadata.blocking.etcd import BlockingEtcdStore
+
+        etcd_store = BlockingEtcdStore(parsed, timeout_s)
+        etcd_store.open()
+        return etcd_store
     # Imported here, so that a program with an SQLite store does not wait for the import of kazoo.
     from bookkeeper_tx.metadata.blocking.zookeeper import BlockingZooKeeperStore
 
-    zookeeper_store = BlockingZooKeeperStore(parsed, timeout_s)
+    zookeeper_store = BlockingZooKeeperStore(parsed, timeout_s, security)
     zookeeper_store.open()
     return zookeeper_store

@@ -20,6 +20,7 @@ from bookkeeper_tx.metadata.zookeeper.named_records import ZooKeeperNamedRecords
 from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 
 class BlockingZooKeeperStore:
@@ -29,16 +30,17 @@ class BlockingZooKeeperStore:
         self,
         uri: ZooKeeperUri,
         timeout_s: float,
+        security: MetadataSecurity | None = None,
         *,
         make_session: Callable[..., BlockingSession] = BlockingSession,
         draw_token: Callable[[int], int] = secrets.randbits,
     ) -> None:
         self._root = uri.root
-        self._session = make_session(uri.hosts, timeout_s)
+        self._session = make_session(uri.hosts, timeout_s, security)
         self._requests = BlockingRequests(self._session)
         self._cluster = ZooKeeperCluster(self._requests, uri.root, uri.layout)
         self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)
-        self._ids = LedgerIds(self._requests, uri.root)
+        self._ids = LedgerIds(self._requests, uri.root, self._tree)
         self._bookies = RegisteredBookies(self._requests, uri.root)
         self._cookies = ZooKeeperCookies(self._requests, uri.root)
         self._documents = ZooKeeperDocuments(self._requests, uri.root)
@@ -88,6 +90,7 @@ class BlockingZooKeeperStore:
         return self._versioned(self._ledgers.read(ledger_id))
 
     def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+        self._do(self._cluster.check())
         asked, to_send = tee(ledger_ids)
         answers = self._requests.each("get", map(self._tree().path, to_send))
         for ledger_id, answer in zip(asked, answers, strict=True):
@@ -107,7 +110,8 @@ class BlockingZooKeeperStore:
         self._do(self._ledgers.delete(ledger_id))
 
     def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
-        return list(self._do(self._ledgers.ids(scope_id)))
+        self._do(self._cluster.check_layout())
+        return list(run(self._requests.within(self._ledgers.ids(scope_id))))
 
     # Bookies ------------------------------------------------------------------------------------------------------
 
@@ -189,4 +193,4 @@ class BlockingZooKeeperStore:
         return versioned
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return run(self._requests.within(work))
+        return run(self._requests.within(self._cluster.checked(work)))

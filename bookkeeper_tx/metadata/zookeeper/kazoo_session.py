@@ -21,12 +21,13 @@ from enum import Enum
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from twisted.internet.defer import Deferred, fail, succeed
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.zookeeper.kazoo_client import CONNECTION_RETRY, not_reached, translated
+from bookkeeper_tx.metadata.zookeeper.access import Access
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import translated
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 
 class _State(Enum):
@@ -45,6 +46,7 @@ class KazooSession:
         hosts: Iterable[str],
         session_timeout_s: float,
         connect_timeout_s: float,
+        security: MetadataSecurity | None = None,
         make_client: Callable[..., Any] = KazooClient,
     ) -> None:
         self.hosts = ",".join(hosts)
@@ -52,10 +54,15 @@ class KazooSession:
         """Called on each connection after the first, in the same session or a new one."""
         self._reactor = reactor
         self._connect_timeout_s = connect_timeout_s
-        self._client = make_client(hosts=self.hosts, timeout=session_timeout_s, connection_retry=CONNECTION_RETRY)
+        self._access = Access(self.hosts, security)
+        self._client = make_client(timeout=session_timeout_s, **self._access.client_arguments())
         self._state = _State.NEW
         self._waiting: list[Deferred[None]] = []
         self._shutdown_trigger: Any = None
+
+    def why_not(self, within_s: float) -> str:
+        """Return why the servers have turned us away in the last ``within_s`` seconds, behind a colon; or nothing."""
+        return self._access.why_not(within_s)
 
     @property
     def session_id(self) -> int | None:
@@ -63,7 +70,7 @@ class KazooSession:
         return self._client.client_id[0] if self._client.client_id else None
 
     def start(self) -> Deferred[None]:
-        """Connect; fails with MetadataUnavailable naming the hosts."""
+        """Connect; fails with MetadataUnavailable or MetadataAccessDenied, naming the hosts."""
         self._state = _State.CONNECTING
         self._client.add_listener(self._listen)
         # "During" comes when all that stops "before" has ended: a bookie gives up its registration by this session.
@@ -162,14 +169,13 @@ class KazooSession:
 
     def _connect(self) -> None:
         try:
-            self._client.start(self._connect_timeout_s)
-        except KazooTimeoutError:
+            self._access.start(self._client, self._connect_timeout_s)
+        except BaseException:
             self._disconnect()
-            raise not_reached(self.hosts, self._connect_timeout_s) from None
+            raise
 
     def _disconnect(self) -> None:
-        self._client.stop()
-        self._client.close()
+        self._access.stop(self._client)
 
     def _in_thread(self, function: Callable[[], None]) -> Deferred[None]:
         done: Deferred[None] = Deferred()

@@ -2,11 +2,18 @@
 
 Each parent numbers its sequential nodes, with ten digits.  31-bit ids come from one parent.  When it has run out,
 64-bit ids come from parents that hold the upper half, from then on for ever, as in Java's ``LongZkLedgerIdGenerator``.
+In the flat layout that one parent is the cluster's root, which numbers its ledgers and other children with them, so ids
+have gaps; when they have run out, no more follow.
 """
 
-from kazoo import exceptions
+from collections.abc import Callable
 
+from kazoo import exceptions
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from bookkeeper_tx.errors import MetadataError
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.requests import Requests, create_with_parents
 from protocol_specs.metadata import layout as spec
 
@@ -14,20 +21,36 @@ _LOW_BITS = 32
 
 
 class LedgerIds:
-    """The id generator below one root."""
+    """The id generator below one root; ``tree()`` returns the layout of the cluster, once it is known."""
 
-    def __init__(self, requests: Requests, root: str) -> None:
+    def __init__(self, requests: Requests, root: str, tree: Callable[[], LedgerTree]) -> None:
         self._requests = requests
+        self._root = root
+        self._tree = tree
         self._short = f"{root}/{spec.ID_GENERATOR}"
         self._long = f"{root}/{spec.LONG_ID_GENERATOR}"
 
     async def new(self) -> int:
-        """Return an id that was never given before.  With a lost answer an id is lost, too; there are enough."""
+        """Return an id that was never given before.  With a lost answer an id is lost, too; there are enough.
+
+        Raises MetadataError if a flat cluster has no more.
+        """
+        if self._tree().layout == FLAT:
+            return await self._new_flat()
         if await self._requests.insist("exists", self._long) is None:
             ledger_id = await self._next(self._short, [self._short])
             if ledger_id is not None:
                 return ledger_id
         return await self._new_long()
+
+    async def _new_flat(self) -> int:
+        ledger_id = await self._next(self._root, [])
+        if ledger_id is None:
+            raise MetadataError(
+                f"the cluster at {self._root} in ZooKeeper at {self._requests.hosts} has no more ledger ids: the flat "
+                f"layout has those below {spec.ID_31_BIT_END}; choose ids yourself, or make a cluster of another layout"
+            )
+        return ledger_id
 
     async def _new_long(self) -> int:
         while True:
@@ -65,10 +88,11 @@ class LedgerIds:
         return sorted(int(each) for each in digits if each.isdecimal())
 
     async def _add_high_bits(self, high: int) -> None:
-        try:
-            await create_with_parents(self._requests, self._high_bits_path(high), b"", [self._long])
-        except (exceptions.NodeExistsError, ConnectionLost):
-            pass  # the caller reads the list of these nodes again
+        for path in (self._long, self._high_bits_path(high)):
+            try:
+                await self._requests.once("create", path, b"", acl=OPEN_ACL_UNSAFE)  # as Java makes these two, always
+            except (exceptions.NodeExistsError, exceptions.NoNodeError, ConnectionLost):
+                pass  # the caller reads the list of these nodes again
 
     async def _forget_old(self, newest: int) -> None:
         """Delete all but the newest nodes; a node that another client still uses is not empty, and stays."""

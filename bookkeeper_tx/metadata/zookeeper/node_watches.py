@@ -73,6 +73,7 @@ class NodeWatches:
     def _failed(self, failure: Any, key: Key) -> None:
         if not failure.check(MetadataError):
             self._log.failure("looking at {path}", failure, path=key)
+        self._watches.missed([key])
         if not self._requests.stopped:
             self._reactor.callLater(_AGAIN_AFTER_S, self._look, key)
 

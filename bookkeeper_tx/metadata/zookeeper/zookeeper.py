@@ -23,6 +23,7 @@ from bookkeeper_tx.metadata.zookeeper.replication_locks import ReplicationLocks
 from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
 from bookkeeper_tx.metadata.zookeeper.underreplication import Underreplication
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 SESSION_TIMEOUT_S = 10.0
 """How long a bookie that does not answer ZooKeeper stays registered; Java's default."""
@@ -38,6 +39,7 @@ class ZooKeeperMetadataStore:
         self,
         uri: ZooKeeperUri,
         reactor: Any,
+        security: MetadataSecurity | None = None,
         *,
         session_timeout_s: float = SESSION_TIMEOUT_S,
         operation_timeout_s: float = OPERATION_TIMEOUT_S,
@@ -46,12 +48,12 @@ class ZooKeeperMetadataStore:
     ) -> None:
         root = uri.root
         self._root = root
-        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s)
+        self._session = make_session(reactor, uri.hosts, session_timeout_s, operation_timeout_s, security)
         self._session.connected_again = self._connected_again
         self._requests = TwistedRequests(self._session, reactor, operation_timeout_s)
         self._cluster = ZooKeeperCluster(self._requests, root, uri.layout)
-        self._ledgers = ZooKeeperLedgers(self._requests, lambda: self._trees()[0], draw_token)
-        self._ids = LedgerIds(self._requests, root)
+        self._ledgers = ZooKeeperLedgers(self._requests, self._tree, draw_token)
+        self._ids = LedgerIds(self._requests, root, self._tree)
         self._cookies = ZooKeeperCookies(self._requests, root)
         self._named = ZooKeeperNamedRecords(self._requests, root)
         self._underreplication = Underreplication(self._requests, root)
@@ -103,7 +105,7 @@ class ZooKeeperMetadataStore:
 
     def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
         async def check_and_list() -> list[int]:
-            await self._requests.within(self._cluster.check())
+            await self._requests.within(self._cluster.check_layout())
             return await self._ledgers.ids(scope_id)
 
         return Deferred.fromCoroutine(check_and_list())
@@ -187,16 +189,11 @@ class ZooKeeperMetadataStore:
         """Return the trees that ledgers may be in: only one once the cluster's layout is known."""
         return [LedgerTree(self._root, layout) for layout in self._cluster.layouts]
 
-    def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
-        async def check_and_work() -> Any:
-            try:
-                await self._cluster.check()
-            except BaseException:
-                work.close()
-                raise
-            return await work
+    def _tree(self) -> LedgerTree:
+        return self._trees()[0]
 
-        return self._requests.within(check_and_work(), extra_timeout_s)
+    def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
+        return self._requests.within(self._cluster.checked(work), extra_timeout_s)
 
     def _connected_again(self) -> None:
         self._registrations.connected_again()

@@ -39,7 +39,7 @@ def recover_ledger(
     failed = recover_ledgers(uri, [ledger_id], password, digest_type, timeout_s, config=config)
     if failed:
         raise failed[ledger_id]
-    with open_blocking_store(uri, timeout_s) as store:
+    with open_blocking_store(uri, timeout_s, None if config is None else config.metadata_security) as store:
         return store.read_ledger(ledger_id).metadata
 
 

@@ -155,7 +155,9 @@ def metadata_argument(text: str) -> Callable[[Command], Command]:
 def cluster_arguments(command: Command) -> Command:
     """Add ``--metadata``, the choice of ledgers, and options of the formats; the command gets ``cluster``."""
 
-    @metadata_argument("Where the cluster's metadata is: sqlite:///PATH or zk+hierarchical://HOST:PORT/ledgers.")
+    @metadata_argument(
+        "Where the cluster's metadata is: sqlite:///PATH, zk+hierarchical://HOST:PORT/ledgers or etcd://…."
+    )
     @click.option("--ledgers", metavar="IDS", help='Which ledgers: "7", "1,5-9", "100-"; default: all.')
     @ledger_scope
     @click.option("--manifest", metavar="SINK", help="The ledgers that this sink has published.")

@@ -18,6 +18,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.model import DigestType, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.spark.bookies.recover import recover_ledgers
 from bookkeeper_tx.spark.sink.manifest import EpochKey, abandon, published
 from bookkeeper_tx.spark.sink.mark import SinkMark
@@ -76,7 +77,7 @@ def sweep(
     dry_run: bool = False,
     timeout_s: float = 10.0,
     now_s: float | None = None,
-    open_store: Callable[[str, float], BlockingStore] = open_blocking_store,
+    open_store: Callable[[str, float, MetadataSecurity | None], BlockingStore] = open_blocking_store,
     config: ClientConfig | None = None,
     recover: Recover | None = None,
 ) -> SweepReport:
@@ -90,12 +91,13 @@ def sweep(
     :param grace_s: how old, in seconds, a ledger of an epoch that is not published must be
     :param dry_run: find the leftovers only
     :param timeout_s: how long the metadata store may take to answer, in seconds
-    :param config: for the connections to bookies that fence a ledger; a sweep sends bookies no other requests
+    :param config: for the connections to bookies that fence a ledger, since a sweep sends bookies no other requests,
+        and for a ZooKeeper with TLS or passwords
     :raises MetadataUnavailable: the store cannot be reached
     """
     recover = recover or partial(recover_ledgers, config=config)
     now_ms = (time.time() if now_s is None else now_s) * 1000
-    with open_store(uri, timeout_s) as store:
+    with open_store(uri, timeout_s, None if config is None else config.metadata_security) as store:
         groups, young, kept = _candidates(store, sink_id), 0, 0
         leftovers: list[Leftover] = []
         for (sink, key), ledger_ids in groups.items():

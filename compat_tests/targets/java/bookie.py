@@ -79,6 +79,7 @@ class JavaBookie:
     :param settings: further keys of ``bk_server.conf``; they win
     :param properties: system properties of its JVM
     :param jvm_flags: flags of its JVM; the default is small and quick to start, and slow for ever
+    :param more_jars: behind the release's own on its class path
     :param http_port: of its HTTP server, with Prometheus' metrics at ``/metrics``; none if not given
     :param runner: who runs it; the one that is chosen for all, if not given
     """
@@ -100,6 +101,7 @@ class JavaBookie:
         properties: Mapping[str, object] | None = None,
         heap_mb: int = 256,
         jvm_flags: Sequence[str] = SMALL_JVM,
+        more_jars: Sequence[Path] = (),
         http_port: int | None = None,
         runner: JavaRunner | None = None,
     ) -> None:
@@ -118,6 +120,7 @@ class JavaBookie:
         self.properties = dict(properties or {})
         self.heap_mb = heap_mb
         self.jvm_flags = jvm_flags
+        self.more_jars = tuple(more_jars)
         self.http_port = http_port
         self._own_id = bookie_id
         self._runner = runner or chosen_runner()
@@ -242,7 +245,7 @@ class JavaBookie:
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
                 *logging_flags(self.work_dir),
             ],
-            classes=fetch(http_lock(self.release)) if self.http_port is not None else (),
+            classes=[*(fetch(http_lock(self.release)) if self.http_port is not None else ()), *self.more_jars],
         )
         return self._runner.server(name, program)
 
@@ -251,6 +254,7 @@ class JavaBookie:
             not self._runner.maps_classes(bookkeeper(self.release))
             or self.jvm_flags != SMALL_JVM
             or self.http_port is not None
+            or self.more_jars
         ):
             return []
         archive = class_archive(self.release)

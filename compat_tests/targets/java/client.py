@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -64,6 +64,7 @@ class JavaClient:
     :param v2: Java's ``useV2WireProtocol``; batch read needs it
     :param settings: further keys of Java's ``ClientConfiguration``
     :param properties: system properties of its JVM
+    :param more_jars: behind the release's own on its class path
 
     Every method waits at most ``timeout_s`` (60 seconds) for its answer and raises :class:`JavaError` for an exception
     in Java, :class:`TimeoutError` for none, :class:`DriverEnded` if the process went away.
@@ -80,6 +81,7 @@ class JavaClient:
         properties: Mapping[str, object] | None = None,
         timeout_s: float = 60,
         heap_mb: int = 256,
+        more_jars: Sequence[Path] = (),
     ) -> None:
         self.release = release
         self.cluster = cluster
@@ -89,6 +91,7 @@ class JavaClient:
         self.properties = dict(properties or {})
         self.timeout_s = timeout_s
         self.heap_mb = heap_mb
+        self.more_jars = tuple(more_jars)
         self._driver: DriverProcess | None = None
 
     @property
@@ -100,7 +103,7 @@ class JavaClient:
 
     def start(self) -> JavaClient:
         """Start the process and connect the client to the metadata store."""
-        self._driver = DriverProcess(self.release, self.work_dir, self.heap_mb, self.properties)
+        self._driver = DriverProcess(self.release, self.work_dir, self.heap_mb, self.properties, self.more_jars)
         values = {f"set.{key}": value for key, value in self.settings.items()}
         self._driver.submit_values("connect", {"uri": self.cluster.uri, "v2": self.v2, **values}).result(self.timeout_s)
         return self

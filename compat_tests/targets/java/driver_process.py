@@ -81,6 +81,7 @@ def java_driver_command(
     work_dir: Path,
     heap_mb: int = 256,
     properties: Mapping[str, object] | None = None,
+    more_jars: Sequence[Path] = (),
     runner: JavaRunner | None = None,
 ) -> list[str]:
     """The command line of the driver of one release; the configuration of its log is written to ``work_dir``."""
@@ -102,7 +103,7 @@ def java_driver_command(
             f"-Djava.io.tmpdir={temporary}",
             *logging_flags(work_dir, level="warn"),
         ],
-        classes=[driver_classes(release)],
+        classes=[driver_classes(release), *more_jars],
     )
     return runner.command(program)
 
@@ -227,8 +228,13 @@ class DriverProcess(LineDriver):
     """A running driver of one release of Java."""
 
     def __init__(
-        self, release: str, work_dir: Path, heap_mb: int = 256, properties: Mapping[str, object] | None = None
+        self,
+        release: str,
+        work_dir: Path,
+        heap_mb: int = 256,
+        properties: Mapping[str, object] | None = None,
+        more_jars: Sequence[Path] = (),
     ) -> None:
         self.release = release
-        command = java_driver_command(release, work_dir, heap_mb, properties)
+        command = java_driver_command(release, work_dir, heap_mb, properties, more_jars)
         super().__init__(f"Java client {release}", command, work_dir / "client.log")

@@ -5,9 +5,11 @@ import pytest
 from compat_tests.targets.lockfile import (
     PULSAR,
     RELEASES,
+    WITH_ETCD,
     BadLock,
     Jar,
     bookkeeper_lock,
+    etcd_lock,
     http_lock,
     parse,
     pulsar_lock,
@@ -69,6 +71,14 @@ def test_the_broker_of_pulsar_is_locked_with_its_client_of_bookkeeper():
     assert jars == sorted(jars)
     assert [jar.version for jar in jars if jar.artifact == "pulsar-broker"] == [PULSAR]
     assert [jar.version for jar in jars if jar.artifact == "bookkeeper-server"] == ["4.17.2"]
+
+
+def test_the_driver_for_etcd_is_locked_with_the_client_of_etcd_that_pulsar_has():
+    jars = etcd_lock(WITH_ETCD)
+    assert jars == sorted(jars)
+    assert [jar.version for jar in jars if jar.artifact == "metadata-stores-etcd"] == [WITH_ETCD]
+    assert [jar for jar in jars if jar.artifact != "metadata-stores-etcd" and jar not in pulsar_lock()] == []
+    assert not {jar.artifact for jar in jars} & {jar.artifact for jar in bookkeeper_lock(WITH_ETCD)}
 
 
 def test_the_compiler_is_locked():

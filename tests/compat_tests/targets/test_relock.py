@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree
 
-from compat_tests.targets.lockfile import PULSAR
-from compat_tests.targets.relock import bookie_project, broker_project, parse_listing
+from compat_tests.targets.lockfile import PULSAR, WITH_ETCD, etcd_lock
+from compat_tests.targets.relock import bookie_project, broker_project, etcd_jars, parse_listing
 
 _LISTING = """
 The following files have been resolved:
@@ -35,3 +35,9 @@ def test_the_broker_of_pulsar_is_asked_for_with_what_pulsar_manages():
     ElementTree.fromstring(text)
     assert f"<artifactId>pulsar-broker</artifactId><version>{PULSAR}</version>" in text
     assert f"<artifactId>pulsar</artifactId><version>{PULSAR}</version><type>pom</type><scope>import</scope>" in text
+
+
+def test_what_is_locked_of_the_driver_for_etcd_is_what_is_asked_for():
+    assert sorted(jar.coordinate for jar in etcd_jars(WITH_ETCD)) == sorted(
+        jar.coordinate for jar in etcd_lock(WITH_ETCD)
+    )

@@ -10,14 +10,13 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from kazoo.client import KazooClient
 from twisted.internet import reactor
 
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId, LedgerMetadata
 from compat_tests.targets.cluster import Cluster
 from compat_tests.targets.jars import class_path
@@ -27,6 +26,7 @@ from compat_tests.targets.jvm import OPENED_PACKAGES, find_jvm
 from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import layout as spec
+from tests.integration.support.laid_out_cluster import LaidOutCluster
 from tests.integration.support.our_client import poll
 from tests.reactor_thread import run_in_reactor
 
@@ -44,19 +44,8 @@ DILIGENT = {
 """A bookie that collects garbage every second, and in whose process an auditor looks at all ledgers every second."""
 
 
-@attrs.frozen
-class LaidOutCluster(Cluster):
-    """A cluster that our store has made."""
-
-    layout: str = "hierarchical"
-
-    @property
-    def uri(self) -> str:
-        return f"zk+{self.layout}://{self.zookeeper}{self.root}"
-
-
 @pytest.mark.full
-@pytest.mark.parametrize("layout", [HIERARCHICAL, pytest.param(LONG_HIERARCHICAL, marks=pytest.mark.full)])
+@pytest.mark.parametrize("layout", [HIERARCHICAL, LONG_HIERARCHICAL, FLAT])
 def test_java_passes_scoped_ledgers_by(java_release: str, layout: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
     cluster = LaidOutCluster(zookeeper.hosts, f"/{uuid.uuid4()}/ledgers", layout)
     assert on_store(cluster, lambda store: store.initialize()) is True

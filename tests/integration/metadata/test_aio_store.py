@@ -1,4 +1,4 @@
-"""The metadata store of asyncio on a real ZooKeeper: who watches is told, and nobody looks in the meantime."""
+"""The metadata store of asyncio on real servers: who watches is told, and nobody looks in the meantime."""
 
 import asyncio
 
@@ -9,6 +9,7 @@ from bookkeeper_tx.metadata import aio_store
 from bookkeeper_tx.metadata.aio_store import AioMetadataStore
 from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
+from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.metadata.contract import METADATA
 from tests.reactor_thread import run_in_reactor
@@ -16,11 +17,18 @@ from tests.reactor_thread import run_in_reactor
 TIMEOUT_S = 60.0
 
 
-@pytest.mark.java
+@pytest.mark.parametrize(
+    ("scheme", "kind"),
+    [
+        pytest.param("zk+hierarchical", "own_zookeeper", marks=pytest.mark.java),
+        pytest.param("etcd", "own_etcd", marks=pytest.mark.etcd),
+    ],
+)
 def test_who_watches_is_told_also_after_the_server_was_away(
-    own_zookeeper: ZooKeeper, monkeypatch: pytest.MonkeyPatch
+    scheme: str, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    uri = f"zk+hierarchical://{own_zookeeper.hosts}/ledgers"
+    server: ZooKeeper | Etcd = request.getfixturevalue(kind)
+    uri = f"{scheme}://{server.hosts}/ledgers"
 
     async def initialize() -> None:
         twisted = open_metadata_store(uri, reactor)
@@ -40,8 +48,8 @@ def test_who_watches_is_told_also_after_the_server_was_away(
             version = other.write_ledger(5, METADATA, version).version
             await asyncio.wait_for(changed.wait(), TIMEOUT_S)
             changed.clear()
-            own_zookeeper.stop()
-            own_zookeeper.start()
+            server.stop()
+            server.start()
             await store.read_ledger(5)
             assert not changed.is_set()
             other.write_ledger(5, METADATA, version)

@@ -19,12 +19,12 @@ from bookkeeper_tx.cli.bench.planning_stores import ZooKeeperPlanning
 from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
 from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
 from bookkeeper_tx.model import LedgerId
+from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
+from tests.integration.metadata.real_clusters import STORES, RealCluster, real_cluster
 from tests.integration.metadata.test_faults import registered_process
-from tests.integration.metadata.test_store import RealCluster, SqliteCluster, ZooKeeperCluster
 from tests.integration.support.our_client import poll
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.metadata.blocking.test_store import modules_loaded_by_use
@@ -85,14 +85,9 @@ class MixedStore:
         return stopped
 
 
-@pytest.fixture(
-    params=["sqlite", *(pytest.param(layout, marks=pytest.mark.java) for layout in (HIERARCHICAL, LONG_HIERARCHICAL))]
-)
+@pytest.fixture(params=STORES)
 def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> RealCluster:
-    if request.param == "sqlite":
-        return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
-    hosts = request.getfixturevalue("zookeeper").hosts
-    return ZooKeeperCluster(hosts, LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param))
+    return real_cluster(request.param, request, tmp_path)
 
 
 @pytest.fixture
@@ -227,6 +222,13 @@ def test_a_killed_bookie_is_gone(tmp_path: Path) -> None:
 @pytest.mark.java
 def test_no_twisted_is_loaded(zookeeper: ZooKeeper) -> None:
     uri = f"zk://{zookeeper.hosts}/{uuid.uuid4()}"
+    on_twisted(uri, lambda twisted: twisted.initialize())
+    assert modules_loaded_by_use(uri) == "[]"
+
+
+@pytest.mark.etcd
+def test_no_twisted_is_loaded_with_etcd(etcd: Etcd) -> None:
+    uri = f"etcd://{etcd.hosts}/{uuid.uuid4()}"
     on_twisted(uri, lambda twisted: twisted.initialize())
     assert modules_loaded_by_use(uri) == "[]"
 

@@ -1,102 +1,17 @@
-"""The contract of tests/metadata/contract.py on real stores: an SQLite file, and a real ZooKeeper."""
+"""The contract of tests/metadata/contract.py on real stores: an SQLite file, real ZooKeepers, a real etcd."""
 
-import uuid
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
-from twisted.internet import reactor, task
 
-from bookkeeper_tx.metadata.sqlite.tables import Tables
-from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.metadata.uri import ZooKeeperUri, parse_metadata_uri
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LONG_HIERARCHICAL, LedgerTree
-from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
+from tests.integration.metadata.real_clusters import ALL_STORES, RealCluster, real_cluster
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.reactor_thread import run_in_reactor
 
 
-class RealCluster(contract.Cluster):
-    """Stores at one metadata URI, on the real reactor."""
-
-    def __init__(self, uri: str) -> None:
-        self.uri = uri
-        self.stores: list[Any] = []
-
-    def make_store(self) -> Any:
-        return open_metadata_store(self.uri, reactor)
-
-    async def open(self) -> Any:
-        store = self.make_store()
-        self.stores.append(store)
-        await store.start()
-        return store
-
-    async def until(self, condition: Callable[[], bool | Awaitable[bool]], timeout_s: float = 60) -> None:
-        for _ in range(int(timeout_s / 0.02)):
-            if condition():
-                return
-            await task.deferLater(reactor, 0.02, lambda: None)
-        raise AssertionError(f"not so within {timeout_s} s")
-
-    async def close(self) -> None:
-        for store in self.stores:
-            await store.stop()
-
-
-class SqliteCluster(RealCluster):
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"sqlite://{path}")
-        self.path = str(path)
-
-    async def raw_ledger(self, ledger_id: int) -> bytes:
-        return Tables(self.path).ledger(ledger_id)[0]
-
-    async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
-        Tables(self.path).insert_ledger(ledger_id, record)
-
-
-class ZooKeeperCluster(RealCluster):
-    def __init__(self, hosts: str, tree: LedgerTree) -> None:
-        super().__init__(f"zk+{tree.layout}://{hosts.replace(',', ';')}{tree.root}")
-        self.tree = tree
-        self.client = KazooClient(hosts)
-        self.client.start(10)
-
-    def make_store(self) -> Any:
-        uri = parse_metadata_uri(self.uri)
-        assert isinstance(uri, ZooKeeperUri)
-        store = ZooKeeperMetadataStore(uri, reactor)
-        store._registrations.patience_s = 1.0  # nobody of the contract is killed, so no registration is left to vanish
-        return store
-
-    async def raw_ledger(self, ledger_id: int) -> bytes:
-        return self.client.get(self.tree.path(ledger_id))[0]
-
-    async def put_raw_ledger(self, ledger_id: int, record: bytes) -> None:
-        self.client.create(self.tree.path(ledger_id), record, makepath=True)
-
-    async def close(self) -> None:
-        await super().close()
-        self.client.stop()
-        self.client.close()
-
-
-@pytest.fixture(
-    params=[
-        "sqlite",
-        pytest.param(HIERARCHICAL, marks=pytest.mark.java),
-        pytest.param(LONG_HIERARCHICAL, marks=[pytest.mark.java, pytest.mark.full]),
-    ]
-)
-def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "sqlite":
-        return SqliteCluster(tmp_path / "directory" / "meta data.sqlite")
-    zookeeper = request.getfixturevalue("zookeeper")
-    tree = LedgerTree(f"/made/{uuid.uuid4()}/ledgers", request.param)
-    return ZooKeeperCluster(zookeeper.hosts, tree)
+@pytest.fixture(params=ALL_STORES)
+def metadata_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> RealCluster:
+    return real_cluster(request.param, request, tmp_path)
 
 
 @pytest.mark.parametrize("scenario", contract.SCENARIOS)

@@ -4,6 +4,7 @@ import asyncio
 import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -54,8 +55,13 @@ with BookKeeper(sys.argv[1]) as bk:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
-    with LocalCluster(tmp_path, bookie_count=2, settings=SETTINGS) as cluster:
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalCluster]:
+    """A cluster in an SQLite file, or in the server of the scheme that a test asks for."""
+    uri, scheme = None, getattr(request, "param", "sqlite")
+    if scheme != "sqlite":
+        hosts = request.getfixturevalue("etcd" if scheme == "etcd" else "zookeeper").hosts
+        uri = f"{scheme}://{hosts}/logs-{uuid.uuid4()}"
+    with LocalCluster(tmp_path, bookie_count=2, metadata_uri=uri, settings=SETTINGS) as cluster:
         yield cluster
 
 
@@ -97,6 +103,16 @@ def test_the_program_of_the_guide(cluster: LocalCluster) -> None:
     assert len(service.splitlines()) <= 50
 
 
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        "sqlite",
+        pytest.param("zk+hierarchical", marks=[pytest.mark.java, pytest.mark.full]),
+        pytest.param("zk+flat", marks=pytest.mark.java),
+        pytest.param("etcd", marks=pytest.mark.etcd),
+    ],
+    indirect=True,
+)
 def test_one_log_is_written_by_all_three_worlds(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
     async def on_twisted() -> None:
         bk = BookKeeperOnTwisted(cluster.metadata_uri, None, reactor)

@@ -1,10 +1,11 @@
 """Java's shell on the files of a bookie, as an operator runs ``bookkeeper shell``."""
 
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from compat_tests.targets.jars import class_path
-from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm
+from compat_tests.targets.jvm import OPENED_PACKAGES, SMALL_JVM, find_jvm, property_flags
 
 _LOG4J_2 = """status=warn
 appender.console.type=Console
@@ -23,8 +24,18 @@ TIMEOUT_S = 120
 class JavaShell:
     """Runs commands with a configuration for ``release``."""
 
-    def __init__(self, release: str, work_dir: Path, configuration: dict[str, object]) -> None:
+    def __init__(
+        self,
+        release: str,
+        work_dir: Path,
+        configuration: dict[str, object],
+        *,
+        properties: Mapping[str, object] | None = None,
+        more_jars: Sequence[Path] = (),
+    ) -> None:
         self._release = release
+        self._properties = dict(properties or {})
+        self._more_jars = tuple(more_jars)
         self._work_dir = work_dir
         work_dir.mkdir()
         (work_dir / "log4j2.properties").write_text(_LOG4J_2, encoding="utf-8")
@@ -38,9 +49,10 @@ class JavaShell:
             "-Xmx256m",
             *SMALL_JVM,
             *OPENED_PACKAGES,
+            *property_flags(self._properties),
             f"-Dlog4j2.configurationFile={self._work_dir / 'log4j2.properties'}",
             "-cp",
-            ":".join(map(str, class_path(self._release))),
+            ":".join(map(str, (*class_path(self._release), *self._more_jars))),
             "org.apache.bookkeeper.bookie.BookieShell",
             "-conf",
             str(self._work_dir / "bk_server.conf"),

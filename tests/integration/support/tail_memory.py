@@ -2,7 +2,6 @@
 
 import io
 import sys
-from pathlib import Path
 from typing import Any
 
 from twisted.internet import task
@@ -10,6 +9,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.cli.ledger.ledger_copy import read_payloads
 from bookkeeper_tx.client.client import BookKeeper
+from tests.memory import memory_peak_mib
 
 
 class Count(io.RawIOBase):
@@ -37,13 +37,6 @@ async def main(reactor: Any, uri: str, ledger_id: str, how: str, last: str) -> N
         await read_payloads(reader, 0, int(last), how == "batch", b"", count)  # type: ignore[arg-type]
     await client.close()
     print(count.size, memory_peak_mib())
-
-
-def memory_peak_mib() -> int:
-    """Return the most memory that this program has had; ``getrusage`` counts that of the process that started it."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    [peak_kib] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
-    return int(peak_kib) // 1024
 
 
 if __name__ == "__main__":

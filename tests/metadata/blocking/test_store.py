@@ -22,7 +22,7 @@ with open_blocking_store(sys.argv[1]) as store:
     store.writable_bookies(), store.read_only_bookies(), store.cookie_bookies(), store.instance_id()
     store.create_document(("a", "b"), b"x"), store.list_documents(()), store.delete_document(("a", "b"))
     store.delete_ledger(ledger_id)
-import bookkeeper_tx.metadata.blocking.zookeeper
+import bookkeeper_tx.metadata.blocking.zookeeper, bookkeeper_tx.metadata.blocking.etcd
 print(sorted({name.partition(".")[0] for name in sys.modules} & {"twisted", "zope", "automat"}))
 """
 
@@ -42,5 +42,5 @@ def test_no_twisted_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_uri_that_names_no_store() -> None:
-    with pytest.raises(InvalidConfig, match="etcd"):
-        open_blocking_store("etcd://localhost:2379/ledgers")
+    with pytest.raises(InvalidConfig, match="consul"):
+        open_blocking_store("consul://localhost:2379/ledgers")

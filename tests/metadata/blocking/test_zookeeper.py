@@ -11,6 +11,7 @@ from bookkeeper_tx.errors import (
     BookieUnavailable,
     InvalidConfig,
     LedgerExists,
+    MetadataAccessDenied,
     MetadataConflict,
     MetadataCorrupt,
     MetadataError,
@@ -232,16 +233,30 @@ def test_nothing_waits_longer_than_the_time_limit(
     assert world.time.now - started == pytest.approx(10)
 
 
-def test_an_unexpected_answer_is_an_error_of_the_store(world: BlockingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("answer", "error", "said"),
+    [
+        (exceptions.BadArgumentsError, MetadataError, "refused: BadArgumentsError"),
+        (exceptions.NoAuthError, MetadataAccessDenied, "the access list of /made/"),
+        (exceptions.InvalidACLError, MetadataAccessDenied, "it does not know who we are"),
+    ],
+)
+def test_an_unexpected_answer_is_an_error_of_the_store(
+    world: BlockingWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: type[Exception],
+    error: type[MetadataError],
+    said: str,
+) -> None:
     store, _ = world.open_blocking()
 
     def refuse(*args: Any) -> Any:
-        raise exceptions.NoAuthError
+        raise answer
 
     monkeypatch.setattr(world.server.__class__, "carry_out", refuse)
-    with pytest.raises(MetadataError, match="refused: NoAuthError"):
+    with pytest.raises(error, match=said):
         store.read_ledger(7)
-    with pytest.raises(MetadataError, match="refused: NoAuthError"):
+    with pytest.raises(error, match=said):
         list(store.read_ledgers([7]))
 
 

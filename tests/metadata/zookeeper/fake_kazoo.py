@@ -86,6 +86,10 @@ class FakeKazoo:
     def connected(self) -> bool:
         return self.reachable and self.time.now >= self._down_until
 
+    @property
+    def client_id(self) -> tuple[int, bytes]:
+        return self.session_id, b""
+
     def start(self, timeout: float) -> None:
         if not self.reachable:
             self.time.sleep(timeout)
@@ -165,7 +169,7 @@ class BlockingWorld(World):
     def unopened(self) -> tuple[BlockingZooKeeperStore, FakeKazoo]:
         client = FakeKazoo(self.server, self.time)
 
-        def make_session(hosts: Any, timeout_s: float) -> BlockingSession:
+        def make_session(hosts: Any, timeout_s: float, security: Any) -> BlockingSession:
             make_client = lambda **kwargs: client  # noqa: E731
             return BlockingSession(
                 hosts, timeout_s, make_client=make_client, clock=self.time.clock, sleep=self.time.sleep

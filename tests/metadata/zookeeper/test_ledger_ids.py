@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.conftest import result_of
+from bookkeeper_tx.errors import MetadataError
+from tests.conftest import failure_of, result_of
+from tests.metadata.contract import METADATA
 from tests.metadata.zookeeper.zookeeper_world import World
 
 
@@ -39,3 +41,31 @@ def test_long_ids_go_on_in_the_next_upper_half_and_old_halves_are_forgotten(worl
             assert result_of(store.new_ledger_id()) == high << 32
             world.server.nodes[name].sequence = 2**31 - 1
     assert sorted(world.server.children("/made/ledgers/idgen-long")) == [f"HOB-{n:010d}" for n in (2, 3, 4)]
+
+
+def test_a_flat_cluster_numbers_ledgers_beside_them() -> None:
+    world = World("flat")
+    store, session = world.open()
+    before = world.server.paths()
+    first = result_of(store.new_ledger_id())
+    assert world.server.requests[-2:] == [
+        ("create", "/made/ledgers/ID-"),
+        ("delete", f"/made/ledgers/ID-{first:010d}"),
+    ]
+    result_of(store.create_ledger(first, METADATA))
+    session.lose("create", True)
+    assert world.settle(store.new_ledger_id()) == first + 3
+    result_of(store.delete_ledger(first))
+    result_of(store.stop())
+    assert world.server.paths() == before
+
+
+@pytest.mark.parametrize("number", [2**31 - 1, -(2**31)])
+def test_a_flat_cluster_whose_ids_have_run_out_says_so(number: int) -> None:
+    world = World("flat")
+    store, _ = world.open()
+    world.server.nodes["/made/ledgers"].sequence = number
+    assert "no more ledger ids" in str(failure_of(store.new_ledger_id(), MetadataError))
+    assert "/made/ledgers/idgen-long" not in world.server.nodes
+    result_of(store.create_ledger(2**31 + 5, METADATA))
+    assert result_of(store.list_ledgers()) == [2**31 + 5]

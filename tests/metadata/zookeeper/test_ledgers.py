@@ -3,6 +3,9 @@
 The contract that all stores share is in contract.py.
 """
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from attrs import evolve
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.ledger_record.serialization import parse, serialize
 from bookkeeper_tx.metadata.zookeeper import ledgers
-from bookkeeper_tx.metadata.zookeeper.paths import LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL
 from bookkeeper_tx.model import LedgerId
 from tests.conftest import failure_of, result_of
 from tests.metadata.contract import METADATA, SCOPE_ID
@@ -20,8 +23,9 @@ from tests.metadata.zookeeper.zookeeper_world import World
 ROOT = "/made/ledgers"
 
 
-def path(ledger_id: int) -> str:
-    return LedgerTree(ROOT).path(ledger_id)
+@pytest.fixture(params=[HIERARCHICAL, FLAT])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(request.param)
 
 
 @pytest.fixture(params=[7, LedgerId(7, SCOPE_ID)], ids=["scope 0", "scoped"])
@@ -36,7 +40,7 @@ def test_create_with_a_lost_answer(world: World, ledger_id: int, carried_out: bo
     session.lose("create", carried_out)
     created = world.settle(store.create_ledger(ledger_id, METADATA))
     assert created.version == 0
-    assert world.server.nodes[path(ledger_id)].data == serialize(created.metadata)
+    assert world.server.nodes[world.path(ledger_id)].data == serialize(created.metadata)
     failure_of(store.create_ledger(ledger_id, METADATA), LedgerExists)
 
 
@@ -45,7 +49,7 @@ def test_create_with_a_lost_answer_of_text_metadata(world: World, ledger_id: int
     result_of(store.create_ledger(ledger_id + 1, METADATA))
     session.lose("create", True)
     created = world.settle(store.create_ledger(ledger_id, evolve(METADATA, format_version=2)))
-    assert parse(world.server.nodes[path(ledger_id)].data, ledger_id) == created.metadata
+    assert parse(world.server.nodes[world.path(ledger_id)].data, ledger_id) == created.metadata
 
 
 @pytest.mark.parametrize("carried_out", [True, False])
@@ -53,7 +57,7 @@ def test_create_whose_ranges_are_made_with_a_lost_answer(world: World, ledger_id
     store, session = world.open()
     session.lose("commit", carried_out)
     created = world.settle(store.create_ledger(ledger_id, METADATA))
-    assert world.server.nodes[path(ledger_id)].data == serialize(created.metadata)
+    assert world.server.nodes[world.path(ledger_id)].data == serialize(created.metadata)
 
 
 def test_ranges_that_are_there_are_left_as_they_are(world: World, ledger_id: int) -> None:
@@ -62,7 +66,7 @@ def test_ranges_that_are_there_are_left_as_they_are(world: World, ledger_id: int
     result_of(store.create_ledger(ledger_id, METADATA))
     before = {each: node.czxid for each, node in world.server.nodes.items()}
     result_of(store.create_ledger(far, METADATA))
-    assert path(far) in world.server.nodes
+    assert world.path(far) in world.server.nodes
     assert {each: world.server.nodes[each].czxid for each in before} == before
 
 
@@ -92,7 +96,7 @@ def test_write_with_a_lost_answer_and_somebody_else_faster(world: World, ledger_
     created = result_of(store.create_ledger(ledger_id, METADATA))
     session.lose("set", False)
     writing = store.write_ledger(ledger_id, created.metadata.with_close(5, 10), 0)
-    world.server.set(path(ledger_id), serialize(created.metadata.with_close(4, 8)))
+    world.server.set(world.path(ledger_id), serialize(created.metadata.with_close(4, 8)))
     world.wait(1)
     failure_of(writing, MetadataConflict)
 
@@ -114,7 +118,8 @@ def test_reads_are_repeated(world: World, ledger_id: int) -> None:
     assert world.settle(store.read_ledger(ledger_id)) == created
 
 
-def test_delete_removes_the_ranges_that_it_leaves_empty(world: World) -> None:
+def test_delete_removes_the_ranges_that_it_leaves_empty() -> None:
+    world = World()
     store, _ = world.open()
     before = world.server.paths()
     for ledger_id in (7, 10007, 2**40, LedgerId(7, 1), LedgerId(8, 1), LedgerId(7, 2)):
@@ -131,7 +136,8 @@ def test_delete_removes_the_ranges_that_it_leaves_empty(world: World) -> None:
     assert world.server.paths() == before
 
 
-def test_list_skips_what_is_no_ledger(world: World) -> None:
+def test_list_skips_what_is_no_ledger() -> None:
+    world = World()
     store, _ = world.open()
     result_of(store.create_ledger(5, METADATA))
     for name in ("idgen", "underreplication", "disableHealthCheck", "cookies", "ID-0000000001", "123", "55", "99"):
@@ -141,14 +147,26 @@ def test_list_skips_what_is_no_ledger(world: World) -> None:
     assert result_of(store.list_ledgers()) == [5]
 
 
+def test_a_flat_list_skips_what_is_no_ledger() -> None:
+    world = World(FLAT)
+    store, _ = world.open()
+    for ledger_id in (2**40, 5, LedgerId(6, SCOPE_ID)):
+        result_of(store.create_ledger(ledger_id, METADATA))
+    for name in ("idgen", "cookies", "ID-0000000001", "L001", "L00000000007", "X0000000007", "00"):
+        world.server.create(f"{ROOT}/{name}", b"")
+    assert result_of(store.list_ledgers()) == [5, 2**40]
+    assert result_of(store.list_ledgers(None)) == [5, 2**40, LedgerId(6, SCOPE_ID)]
+
+
 def test_corrupt_metadata_names_the_ledger(world: World) -> None:
     store, _ = world.open()
     result_of(store.create_ledger(7, METADATA))
-    world.server.set(path(7), b"nonsense")
+    world.server.set(world.path(7), b"nonsense")
     assert "ledger 7" in str(failure_of(store.read_ledger(7), MetadataCorrupt))
 
 
-def test_a_list_passes_over_a_range_that_vanishes_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_passes_over_a_range_that_vanishes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
     store, session = world.open()
     for ledger_id in (1, 10001, LedgerId(1, 5)):
         result_of(store.create_ledger(ledger_id, METADATA))
@@ -157,7 +175,7 @@ def test_a_list_passes_over_a_range_that_vanishes_meanwhile(world: World, monkey
     def deleting(name: str, node: str, *args: Any, **kwargs: Any) -> Any:
         answer = submit(name, node, *args, **kwargs)
         if node in (f"{ROOT}/00", f"{ROOT}/ID-128"):
-            world.server.delete_all(path(10001) if node == f"{ROOT}/00" else path(LedgerId(1, 5)))
+            world.server.delete_all(world.path(10001) if node == f"{ROOT}/00" else world.path(LedgerId(1, 5)))
         return answer
 
     monkeypatch.setattr(session, "submit", deleting)
@@ -185,3 +203,30 @@ def test_a_long_list_lets_others_have_their_turn(world: World, monkeypatch: pyte
     world.clock.advance(0)
     assert result_of(listing) == made
     assert len(turns) >= len(made) // 10 - 3
+
+
+def test_a_list_that_two_sessions_have_read_begins_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, session = world.open()
+    for ledger_id in (1, 10_000, 2**40):
+        result_of(store.create_ledger(ledger_id, METADATA))
+    children, expired = world.server.children, []
+
+    def stale_children(path: str) -> list[str]:
+        """As of a server that is behind, to which a new session has come: there are no ledgers yet."""
+        if not expired:
+            expired.append(session.session_id)
+            session.expire()
+            return []
+        return children(path)
+
+    monkeypatch.setattr(world.server.__class__, "children", lambda _, path: stale_children(path))
+    assert result_of(store.list_ledgers()) == [1, 10_000, 2**40]
+    assert len(expired) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", [HIERARCHICAL, FLAT])
+def test_a_million_ledgers_are_listed_in_little_memory(layout: str) -> None:
+    program = [sys.executable, "-m", "tests.metadata.zookeeper.listing_many", layout]
+    done = subprocess.run(program, capture_output=True, check=True, cwd=Path(__file__).parents[3])
+    assert int(done.stdout) < 300

@@ -2,12 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LAYOUTS, LONG_HIERARCHICAL, Branch, LedgerTree
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LAYOUTS, LONG_HIERARCHICAL, Branch, LedgerTree
 from bookkeeper_tx.model import LedgerId
 
 SCOPED_IDS = st.builds(
     LedgerId, st.integers(-(2**63), 2**63 - 1), st.integers(1, 2**63 - 1) | st.integers(-(2**63), -1)
 )
+
+
+def id_of(tree: LedgerTree, path: str) -> int | None:
+    """Return the ledger at ``path``, as a list finds it: from branch to branch."""
+    for branch in tree.branches(None):
+        names = path.removeprefix(branch.path).split("/")[1:] if path.startswith(branch.path + "/") else []
+        while names and not branch.holds_ledgers and branch.form.is_range(names[0], branch.depth):
+            branch, names = branch.child(names[0]), names[1:]
+        if branch.holds_ledgers and len(names) == 1 and (found := tree.ids_of(branch, names)):
+            return found[0]
+    return None
 
 
 @pytest.mark.parametrize(
@@ -21,12 +32,15 @@ SCOPED_IDS = st.builds(
         (LONG_HIERARCHICAL, 0, "/r/000/0000/0000/0000/L0000"),
         (LONG_HIERARCHICAL, 1234567890, "/r/000/0000/0012/3456/L7890"),
         (LONG_HIERARCHICAL, 2**63 - 1, "/r/922/3372/0368/5477/L5807"),
+        (FLAT, 0, "/r/L0000000000"),
+        (FLAT, 1234567890, "/r/L1234567890"),
+        (FLAT, 2**63 - 1, "/r/L9223372036854775807"),
     ],
 )
 def test_known_paths(layout: str, ledger_id: int, path: str) -> None:
     tree = LedgerTree("/r", layout)
     assert tree.path(ledger_id) == path
-    assert tree.id_of(path) == ledger_id
+    assert id_of(tree, path) == ledger_id
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -44,13 +58,13 @@ def test_known_paths(layout: str, ledger_id: int, path: str) -> None:
 def test_known_paths_of_other_scopes_are_the_same_in_each_layout(layout: str, ledger_id: int, path: str) -> None:
     tree = LedgerTree("/r", layout)
     assert tree.path(ledger_id) == path
-    assert tree.id_of(path) == ledger_id
+    assert id_of(tree, path) == ledger_id
 
 
 @given(st.sampled_from(LAYOUTS), st.integers(0, 2**63 - 1) | SCOPED_IDS)
 def test_there_and_back(layout: str, ledger_id: int) -> None:
     tree = LedgerTree("/a/b", layout)
-    assert tree.id_of(tree.path(ledger_id)) == ledger_id
+    assert id_of(tree, tree.path(ledger_id)) == ledger_id
 
 
 @pytest.mark.parametrize(
@@ -74,11 +88,27 @@ def test_there_and_back(layout: str, ledger_id: int) -> None:
     ],
 )
 def test_paths_of_no_ledger(path: str) -> None:
-    assert LedgerTree("/r").id_of(path) is None
+    assert id_of(LedgerTree("/r"), path) is None
 
 
 def test_the_long_layout_has_no_short_paths() -> None:
-    assert LedgerTree("/r", LONG_HIERARCHICAL).id_of("/r/00/0000/L0001") is None
+    assert id_of(LedgerTree("/r", LONG_HIERARCHICAL), "/r/00/0000/L0001") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "00/0000/L0001",
+        "L001",
+        "L00000000001",
+        "L9999999999999999999",
+        "L" + "9" * 5000,
+        "L\u0660000000000",
+        "ID-0000000001",
+    ],
+)
+def test_paths_of_no_ledger_in_the_flat_layout(name: str) -> None:
+    assert id_of(LedgerTree("/r", FLAT), f"/r/{name}") is None
 
 
 def test_parents_end_below_the_root() -> None:

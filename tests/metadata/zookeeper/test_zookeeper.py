@@ -11,7 +11,9 @@ from attrs import evolve
 
 from bookkeeper_tx.errors import (
     InvalidConfig,
+    MetadataAccessDenied,
     MetadataCorrupt,
+    MetadataError,
     MetadataUnavailable,
 )
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
@@ -39,6 +41,13 @@ def test_initialize_makes_the_tree(world: World) -> None:
     layout = b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:1"
     assert world.server.nodes["/made/ledgers/LAYOUT"].data == layout
     assert len(result_of(store.instance_id())) == 36
+
+
+def test_initialize_leaves_what_is_above_the_cluster_alone(world: World) -> None:
+    world.server.create("/made", b"")
+    store, _ = world.open()
+    assert "/made" not in {path for name, path in world.server.requests if name in ("create", "commit", "set")}
+    assert result_of(store.list_ledgers()) == []
 
 
 @pytest.mark.parametrize("carried_out", [True, False])
@@ -71,11 +80,12 @@ def test_initialize_fills_an_empty_root(world: World) -> None:
     ("wanted", "layout", "error", "reason"),
     [
         ("hierarchical", b"2\n" + JAVA + b"FlatLedgerManagerFactory:1", InvalidConfig, "asks for"),
+        ("flat", b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:1", InvalidConfig, "asks for"),
         (
             None,
-            b"2\n" + JAVA + b"FlatLedgerManagerFactory:1",
+            b"2\n" + JAVA + b"LegacyHierarchicalLedgerManagerFactory:1",
             InvalidConfig,
-            "'flat', which is not built",
+            "'legacyhierarchical', which is not built",
         ),
         (None, b"2\ncom.example.Mine:1", InvalidConfig, "com.example.Mine"),
         (None, b"2\n" + JAVA + b"HierarchicalLedgerManagerFactory:2", InvalidConfig, "version b'2'"),
@@ -94,6 +104,87 @@ def test_another_layout_is_fatal_at_start(
     assert session.stopped
 
 
+@pytest.mark.parametrize(
+    ("forbidden", "path", "use"),
+    [
+        ("/made/ledgers/00", "/made/ledgers/00/0001", lambda store: store.create_ledger(10_000, METADATA)),
+        ("/made/ledgers", "/made/ledgers/01", lambda store: store.create_ledger(10**8, METADATA)),
+        ("/made/ledgers", "/made/ledgers/cookies", lambda store: store.write_cookie("a:1", b"x", None)),
+        ("/made/ledgers", "/made/ledgers/idgen", lambda store: store.new_ledger_id()),
+        ("/made/ledgers", "/made/ledgers/ID-records", lambda store: store.write_record(("a",), b"x", None)),
+    ],
+)
+def test_a_node_below_which_nothing_may_be_made_is_named_at_once(
+    world: World, forbidden: str, path: str, use: Callable[[Any], Any]
+) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add(forbidden)
+    assert f"the access list of {path} does not" in str(failure_of(use(store), MetadataAccessDenied))
+
+
+def test_ranges_are_made_where_they_may_be(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add("/made/ledgers")
+    result_of(store.create_ledger(10_000, METADATA))
+    assert result_of(store.list_ledgers()) == [1, 10_000]
+
+
+def test_a_cluster_that_may_not_be_made_is_no_conflict(world: World) -> None:
+    world.server.create("/made", b"")
+    world.server.forbidden.add("/made")
+    store, _ = world.unstarted()
+    result_of(store.start())
+    assert "the access list of /made/ledgers does not" in str(failure_of(store.initialize(), MetadataAccessDenied))
+
+
+# A cluster without LAYOUT ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("layout", "wanted"), [("flat", None), ("hierarchical", "flat"), ("hierarchical", None)])
+def test_ledgers_are_not_listed_by_a_guess(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    record = world.server.nodes["/made/ledgers/LAYOUT"].data
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    for scope_id in (None, 0):
+        assert "LAYOUT is missing" in str(failure_of(other.list_ledgers(scope_id), MetadataError))
+    if wanted is None:
+        world.server.create("/made/ledgers/LAYOUT", record)
+        assert result_of(other.list_ledgers(None)) == [7]
+        result_of(other.create_ledger(8, METADATA))
+        assert result_of(store.list_ledgers(None)) == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [("flat", None), ("flat", "hierarchical"), ("hierarchical", "flat"), ("hierarchical", "longhierarchical")],
+)
+def test_an_old_cluster_gets_no_layout_that_does_not_find_its_ledgers(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert "name the cluster's layout" in str(failure_of(other.initialize(), InvalidConfig))
+    assert "/made/ledgers/LAYOUT" not in world.server.nodes
+    world.uri = evolve(world.uri, layout=layout)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert result_of(other.initialize()) is False
+    assert result_of(other.list_ledgers()) == [7]
+
+
+# Layouts --------------------------------------------------------------------------------------------------------------
+
+
 def test_a_cluster_of_the_long_layout() -> None:
     world = World("longhierarchical")
     store, _ = world.open()
@@ -106,6 +197,23 @@ def test_a_cluster_of_the_long_layout() -> None:
     assert "/made/ledgers/000/0000/0000/0000/L0007" in world.server.nodes
     assert result_of(store.list_ledgers()) == [7]
     assert result_of(store.new_ledger_id()) == 0
+
+
+def test_a_cluster_of_the_flat_layout() -> None:
+    world = World("flat")
+    store, _ = world.open()
+    assert world.server.nodes["/made/ledgers/LAYOUT"].data == b"2\n" + JAVA + b"FlatLedgerManagerFactory:1"
+    result_of(store.create_ledger(7, METADATA))
+    assert "/made/ledgers/L0000000007" in world.server.nodes
+    world.uri = evolve(world.uri, layout=None)
+    other, _ = world.open()
+    calls: list[int] = []
+    other.watch_ledger(7, lambda: calls.append(1))
+    result_of(store.write_ledger(7, METADATA, 0))
+    assert calls == [1]
+    assert result_of(other.read_ledger(7)).version == 1
+    result_of(other.delete_ledger(7))
+    assert result_of(store.list_ledgers(None)) == []
 
 
 def test_a_store_that_was_open_before_the_cluster_was_made_takes_its_layout() -> None:
@@ -163,6 +271,19 @@ def test_a_watch_whose_look_failed_looks_again(world: World) -> None:
     session.down = False
     world.wait(15)
     assert calls == [1]
+
+
+def test_a_watch_whose_first_look_failed_is_called_after_the_next(world: World) -> None:
+    store, session = world.open()
+    calls: list[int] = []
+    session.down = True
+    store.watch_bookies(lambda: calls.append(1))
+    world.wait(15)
+    assert not calls
+    world.server.create("/made/ledgers/available/x:1", b"")  # somebody may have read before, with another store
+    session.down = False
+    world.wait(15)
+    assert calls
 
 
 # Limits --------------------------------------------------------------------------------------------------------------

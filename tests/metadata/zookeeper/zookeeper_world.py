@@ -5,6 +5,7 @@ from typing import Any
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
+from bookkeeper_tx.metadata.zookeeper.paths import HIERARCHICAL, LedgerTree
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from tests.conftest import result_of
 from tests.metadata.zookeeper.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -17,6 +18,10 @@ class World:
         self.server = FakeZooKeeper()
         self.clock = Clock()
         self.uri = ZooKeeperUri(("fake:2181",), "/made/ledgers", layout)
+
+    def path(self, ledger_id: int) -> str:
+        """Return the path of a ledger's node."""
+        return LedgerTree(self.uri.root, self.uri.layout or HIERARCHICAL).path(ledger_id)
 
     def unstarted(self) -> tuple[Any, FakeSession]:
         session = FakeSession(self.server)

@@ -122,7 +122,7 @@ NUMBERS = ["", "x", "1.5", "1e3", "-1", str(2**63)]
 SIZES = ["", "x", "0", "-1", "8q", "1.5m", str(2**63)]
 WRONG_OF_KIND = {
     TEXT: ["", " "],
-    METADATA_URI: ["", "here", "zoo://x", "zk://host:2181", "zk://host:x/ledgers", "sqlite://m", "etcd://h/ledgers"],
+    METADATA_URI: ["", "here", "zoo://x", "zk://host:2181", "zk://host:x/ledgers", "sqlite://m", "etcd://h"],
     BOOLEAN: ["", "yes", "1"],
     COUNT: ["0", *NUMBERS],
     TIMEOUT: ["0", *NUMBERS],

@@ -5,6 +5,7 @@ import pytest
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable
 from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata, LedgerState, Versioned
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.spark.sink import sweep as sweeping
 from bookkeeper_tx.spark.sink.manifest import EpochAbandoned, EpochKey, PublishedLedger, publish, read_manifest
@@ -49,7 +50,7 @@ class World:
             sink_id,
             grace_s=GRACE_S,
             now_s=NOW_S,
-            open_store=lambda uri, timeout_s: self.store,
+            open_store=lambda *_: self.store,
             recover=recover,
             **more,
         )
@@ -92,8 +93,21 @@ def test_bookies_are_spoken_to_as_they_want_it(world, monkeypatch):
     monkeypatch.setattr(sweeping, "recover_ledgers", lambda *_, config: seen.append(config) or {})
     world.ledger(1, age_s=2 * GRACE_S, state=LedgerState.OPEN)
     config = ClientConfig(tls=TlsConfig(trust_path="/t.pem"))
-    sweep("uri://", now_s=NOW_S, grace_s=GRACE_S, open_store=lambda uri, timeout_s: world.store, config=config)
+    sweep("uri://", now_s=NOW_S, grace_s=GRACE_S, open_store=lambda *_: world.store, config=config)
     assert seen == [config]
+
+
+def test_the_store_is_spoken_to_as_it_wants_it(world):
+    opened = []
+    security = MetadataSecurity(tls=TlsConfig(trust_path="/t.pem"))
+
+    def open_store(*arguments):
+        opened.append(arguments)
+        return world.store
+
+    sweep("zk://h/l", timeout_s=3, open_store=open_store, config=ClientConfig(metadata_security=security))
+    sweep("zk://h/l", timeout_s=3, open_store=open_store)
+    assert opened == [("zk://h/l", 3, security), ("zk://h/l", 3, None)]
 
 
 def test_what_cannot_be_fenced_is_deleted_and_says_why(world):

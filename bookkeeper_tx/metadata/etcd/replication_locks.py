@@ -1,0 +1,48 @@
+"""Locks of those who make or delete copies of ledgers: a key each, under its holder's lease.
+
+Java's driver for etcd has no auto-recovery, so only programs of ours meet here.
+"""
+
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost, LeaseLost
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, is_unchanged, put, remove
+from bookkeeper_tx.metadata.etcd.lease import EtcdLease
+from bookkeeper_tx.model import BookieId
+from protocol_specs.metadata import etcd_layout as spec
+
+
+class EtcdReplicationLocks:
+    """The locks of the cluster at one scope."""
+
+    def __init__(self, client: EtcdClient, scope: str) -> None:
+        self._client = client
+        self._folder = f"{scope}/{spec.REPLICATION_LOCKS}"
+
+    def lock(self, ledger_id: int, bookie_id: BookieId, lease: EtcdLease) -> bool:
+        """Take the lock of a ledger; return whether nobody else has it."""
+        key, repeated = self._key(ledger_id), False
+        while True:
+            lease_id = lease.id()
+            try:
+                if self._client.transact([has_version(key, None)], [put(key, bookie_id.encode(), lease_id)]).succeeded:
+                    return True
+            except ConnectionLost:
+                repeated = True
+                continue
+            except LeaseLost:
+                lease.forget()
+                continue
+            found = self._client.read(key)
+            if found is not None:
+                return repeated and found.lease == lease_id
+
+    def unlock(self, ledger_id: int, lease: EtcdLease) -> None:
+        """Give back a lock that is held under ``lease``."""
+        key = self._key(ledger_id)
+        while (found := self._client.read(key)) is not None and found.lease == lease.id():
+            try:
+                self._client.transact([is_unchanged(key, found)], [remove(key)])
+            except ConnectionLost:
+                continue
+
+    def _key(self, ledger_id: int) -> str:
+        return f"{self._folder}/{spec.ledger_name(ledger_id)}"

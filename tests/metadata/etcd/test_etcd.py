@@ -1,0 +1,194 @@
+"""The store in etcd for Twisted, without threads and with a clock in the test's hand: its lease, and stopping."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.task import Clock
+
+from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
+from bookkeeper_tx.metadata.etcd.registrations import EtcdRegistrations, Registration
+from bookkeeper_tx.metadata.uri import EtcdUri
+from tests.bookie.workers import InlineWorker
+from tests.conftest import failure_of, result_of
+from tests.metadata.contract import INFO, METADATA, OTHER_INFO
+from tests.metadata.etcd.etcd_world import SCOPE, TTL_S, World
+from tests.metadata.etcd.fake_etcd import FakeChannel
+
+
+class Stores:
+    """Stores of one cluster, with one clock."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.clock: Any = Clock()
+        self.opened: list[EtcdMetadataStore] = []
+
+    def open(self) -> Any:
+        store = EtcdMetadataStore(
+            EtcdUri(("fake:2379",), SCOPE),
+            self.clock,
+            TTL_S,
+            make_channel=lambda hosts: FakeChannel(self.world.etcd),
+            make_worker=lambda reactor, name, threads: InlineWorker(),
+        )
+        result_of(store.start())
+        self.opened.append(store)
+        return store
+
+    def lease_of(self, store: Any) -> int:
+        """The lease that the keys of ``store`` have."""
+        (lease,) = {pair.lease for pair in self.world.etcd.keys.values() if pair.lease}
+        return int(lease)
+
+    def kept(self) -> int:
+        """Count the requests since the last time that keep a lease."""
+        count = self.world.etcd.requests.count("LeaseKeepAlive")
+        self.world.etcd.requests.clear()
+        return count
+
+
+@pytest.fixture
+def stores(world: World) -> Iterator[Stores]:
+    stores = Stores(world)
+    yield stores
+    for store in stores.opened:
+        result_of(store.stop())
+    assert not stores.clock.getDelayedCalls()
+    assert not world.etcd.leases
+
+
+def test_a_lease_is_granted_with_the_first_registration_and_kept(stores: Stores) -> None:
+    store = stores.open()
+    result_of(store.create_ledger(1, METADATA))
+    assert not stores.world.etcd.leases
+    assert not stores.clock.getDelayedCalls()
+    result_of(store.register_bookie("a:1", INFO))
+    for _ in range(3):
+        stores.clock.advance(TTL_S / 3)
+        assert stores.kept() == 1
+    result_of(store.unregister_bookie("a:1"))
+    assert result_of(store.writable_bookies()) == frozenset()
+
+
+def test_a_lost_lease_is_replaced_with_all_registrations(stores: Stores) -> None:
+    store, other = stores.open(), stores.open()
+    result_of(store.register_bookie("a:1", INFO))
+    result_of(store.register_bookie("b:1", OTHER_INFO, read_only=True))
+    first = stores.lease_of(store)
+    stores.world.etcd.end_lease(first)
+    assert result_of(other.writable_bookies()) == frozenset()
+    stores.clock.advance(TTL_S / 3)
+    assert result_of(other.writable_bookies()) == {"a:1"}
+    assert result_of(other.read_only_bookies()) == {"b:1"}
+    assert stores.lease_of(store) != first
+
+
+def test_registering_again_is_tried_until_it_is_done(stores: Stores) -> None:
+    store = stores.open()
+    result_of(store.register_bookie("a:1", INFO))
+    stores.world.etcd.end_lease(stores.lease_of(store))
+    # Keeping the lease says that it has ended; then etcd is away.
+    stores.world.etcd.lose = lambda name: None if name == "LeaseKeepAlive" else "request"
+    store._client._clock = stores.clock.seconds
+    store._client._sleep = stores.clock.advance
+    stores.clock.advance(TTL_S / 3)
+    stores.world.etcd.lose = lambda name: None
+    stores.clock.advance(1.0)
+    assert result_of(store.writable_bookies()) == {"a:1"}
+
+
+def test_a_second_registration_on_a_new_lease_brings_the_first_along(stores: Stores) -> None:
+    store = stores.open()
+    result_of(store.register_bookie("a:1", INFO))
+    stores.world.etcd.end_lease(stores.lease_of(store))
+    result_of(store.register_bookie("b:1", OTHER_INFO))
+    assert result_of(store.writable_bookies()) == {"b:1"}
+    stores.clock.advance(TTL_S / 3)
+    assert result_of(store.writable_bookies()) == {"a:1", "b:1"}
+
+
+def test_a_lease_that_is_replaced_before_a_registration_is_known_is_noticed(world: World) -> None:
+    clock, lease = Clock(), world.new_lease()
+    taken: list[tuple[Deferred[Any], Deferred[Any]]] = []
+
+    def run(function: Any, *arguments: Any) -> Deferred[Any]:
+        done = maybeDeferred(function, *arguments)
+        if function != world.records.bookies.take or taken:
+            return done
+        taken.append((done, Deferred()))
+        return taken[0][1]
+
+    registrations = EtcdRegistrations(world.records.bookies, lease, TTL_S, clock, run)
+    registering = Deferred.fromCoroutine(registrations.register("a:1", Registration(INFO, False, None)))
+    world.etcd.end_lease(lease.current)
+    assert world.records.locks.lock(7, "a:1", lease)  # the next job of the thread that has the lease grants another
+    done, told = taken[0]
+    done.chainDeferred(told)
+    result_of(registering)
+    clock.advance(TTL_S / 3)
+    assert world.records.bookies.writable() == {"a:1"}
+    registrations.stop()
+
+
+def test_a_process_that_was_killed_is_waited_for(stores: Stores) -> None:
+    dead = stores.world.new_lease()
+    stores.world.records.bookies.take("a:1", OTHER_INFO, True, dead)
+    store = stores.open()
+    registering = store.register_bookie("a:1", INFO)
+    stores.clock.advance(TTL_S / 2)
+    assert not registering.called
+    dead.revoke()
+    stores.clock.advance(0.2)
+    result_of(registering)
+    assert result_of(store.bookie_info("a:1")) == INFO
+
+
+def test_a_process_that_goes_on_has_the_id(stores: Stores) -> None:
+    other = stores.open()
+    result_of(other.register_bookie("a:1", OTHER_INFO))
+    store = stores.open()
+    registering = store.register_bookie("a:1", INFO)
+    for _ in range(60):
+        stores.clock.advance(0.2)
+    failure_of(registering, BookieIdInUse)
+    assert result_of(store.bookie_info("a:1")) == OTHER_INFO
+
+
+def test_whose_id_is_taken_is_told_once_and_gives_it_up(stores: Stores) -> None:
+    store, other = stores.open(), stores.open()
+    errors: list[BaseException] = []
+    result_of(store.register_bookie("a:1", INFO, lost=errors.append))
+    stores.world.etcd.end_lease(stores.lease_of(store))
+    result_of(other.register_bookie("a:1", OTHER_INFO))
+    for _ in range(150):
+        stores.clock.advance(0.2)
+    assert [type(error) for error in errors] == [BookieIdInUse]
+    result_of(store.unregister_bookie("a:1"))
+    assert result_of(store.bookie_info("a:1")) == OTHER_INFO
+
+
+def test_a_lock_is_under_a_lease_that_is_kept(stores: Stores) -> None:
+    store, other = stores.open(), stores.open()
+    assert result_of(store.lock_replication(7, "a:1"))
+    assert not result_of(other.lock_replication(7, "b:1"))
+    stores.kept()
+    stores.clock.advance(TTL_S / 3)
+    assert stores.kept() >= 1
+    result_of(store.stop())
+    assert result_of(other.lock_replication(7, "b:1"))
+
+
+def test_stop_fails_what_comes_after_it_and_is_over_also_when_etcd_is_away(stores: Stores) -> None:
+    store = stores.open()
+    result_of(store.register_bookie("a:1", INFO))
+    store._client._clock = stores.clock.seconds
+    store._client._sleep = stores.clock.advance
+    stores.world.etcd.lose = lambda name: "request"
+    result_of(store.stop())
+    failure_of(store.read_ledger(1), MetadataUnavailable)
+    failure_of(store.register_bookie("a:1", INFO), MetadataUnavailable)
+    stores.world.etcd.lose = lambda name: None
+    stores.world.etcd.end_lease(stores.lease_of(store))
