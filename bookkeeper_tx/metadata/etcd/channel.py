@@ -13,6 +13,7 @@ A process must not fork once it has made a channel: gRPC's threads are missing i
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataError, MetadataUnavailable
@@ -88,21 +89,29 @@ class EtcdChannel:
         send = channel.unary_unary(
             _SERVICE + path, request_serializer=kind.SerializeToString, response_deserializer=answer.FromString
         )
-        if len(self._hosts) > 1:
-            timeout_s /= min(len(self._hosts), ATTEMPTS_IN_TIME)
         try:
-            return send(request, timeout=timeout_s)
+            return send(request, timeout=self.attempt_s(timeout_s))
         except Exception as error:
             raise self._translated(error, channel) from error
 
-    def watch(self, requests: Iterator[Any]) -> Any:
-        """Begin a stream of watches; return gRPC's call, which is iterated for the answers, and can be cancelled."""
-        stream = self._opened().stream_stream(
+    def watch(self, requests: Iterator[Any]) -> tuple[Any, Callable[[Exception | None], Exception]]:
+        """Begin a stream of watches.
+
+        Return gRPC's call, which is iterated for the answers, and can be cancelled; and what has to be called with its
+        error when it has ended, None if it has none.  That leaves its server, which may be gone, and returns the error
+        as :meth:`call` would raise it.
+        """
+        channel = self._opened()
+        stream = channel.stream_stream(
             _SERVICE + "Watch/Watch",
             request_serializer=messages.WatchRequest.SerializeToString,
             response_deserializer=messages.WatchResponse.FromString,
         )
-        return stream(requests)
+        return stream(requests), partial(self._ended, channel)
+
+    def attempt_s(self, timeout_s: float) -> float:
+        """Return how long to wait for one server in the time that an operation has."""
+        return timeout_s / min(len(self._hosts), ATTEMPTS_IN_TIME)
 
     def close(self) -> None:
         """Fail all requests, and those to come."""
@@ -129,6 +138,12 @@ class EtcdChannel:
                 self._channel = None
                 self._current = (self._current + 1) % len(self._hosts)
         # Not closed: other requests wait on it; it goes with the last of them.
+
+    def _ended(self, channel: Any, error: Exception | None) -> Exception:
+        if error is not None:
+            return self._translated(error, channel)
+        self._next_host(channel)
+        return ConnectionLost(f"etcd at {self.hosts} has ended the stream of watches")
 
     def _translated(self, error: Exception, channel: Any) -> Exception:
         if self._closed:

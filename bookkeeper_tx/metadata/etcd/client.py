@@ -109,6 +109,12 @@ class EtcdClient:
         finally:
             self._thread.deadline = outer
 
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Have the calls of this thread end with its operation; outside of one, after the time of one."""
+        with self.until(self._clock() + self.left_s()):
+            yield
+
     def left_s(self) -> float:
         """Return the time that the operation of this thread has left; raises MetadataUnavailable if that is none."""
         deadline = getattr(self._thread, "deadline", None)
@@ -127,12 +133,16 @@ class EtcdClient:
         try:
             return self.channel.call(name, request, self.left_s())
         except ConnectionLost:
-            self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
+            self.pause()
             raise
+
+    def pause(self) -> None:
+        """Wait before a request is repeated: while a server cannot be reached, it fails at once."""
+        self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
 
     def insist(self, name: str, request: Any) -> Any:
         """Repeat a request until there is an answer; for requests that do no harm when done twice."""
-        with self.until(self._clock() + self.left_s()):
+        with self.limited():
             while True:
                 try:
                     return self.once(name, request)

@@ -1,7 +1,8 @@
 """Watches on keys of etcd, each of which tells of one change: whoever is told reads again, and watches again.
 
-They share one stream to the server, and one thread that reads it.  The stream begins with the first watch, and ends
-when its connection does; then all watches are gone, which is told as a change of anything.
+They share one stream to a server, and one thread that reads it.  The stream begins with the first watch, and ends
+when its connection does; then all watches are gone, which is told as a change of anything, and the next stream goes to
+the next server.
 """
 
 import threading
@@ -9,9 +10,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import define
 
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.watches import Key
 from protocol_specs.metadata import etcd_layout as spec
@@ -23,9 +25,11 @@ _END: Final = None
 _END_OF_THREAD_S: Final = 5.0
 
 
-@frozen
+@define
 class _Stream:
     call: Any
+    ended: Callable[[Exception | None], Exception]
+    """Leaves the server, and returns why."""
     requests: "SimpleQueue[Any]"
     ids: dict[Key, int]
     """The watches, by what they are on."""
@@ -33,6 +37,8 @@ class _Stream:
     """The same the other way round."""
     pending: set[int]
     """Those that the server has not made yet."""
+    error: Exception | None = None
+    """Why it has ended."""
 
 
 class EtcdWatches:
@@ -50,8 +56,16 @@ class EtcdWatches:
     def watch(self, key: Key, name: str, with_all_below: bool = False) -> None:
         """Tell of the next change of the key ``name`` after this call, or of any below it; once, if it is watched.
 
-        Waits until the server watches; raises MetadataUnavailable if it does not in time.
+        Waits until a server watches; raises MetadataUnavailable if none does in time.
         """
+        with self._client.limited():
+            while True:
+                try:
+                    return self._watch_once(key, name, with_all_below)
+                except ConnectionLost:
+                    self._client.pause()
+
+    def _watch_once(self, key: Key, name: str, with_all_below: bool) -> None:
         with self._changed:
             stream = self._opened()
             watch_id = stream.ids.get(key)
@@ -64,10 +78,10 @@ class EtcdWatches:
                 create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
                 stream.requests.put(messages.WatchRequest(create_request=create))
             while watch_id in stream.pending:
-                if self._stream is not stream:
-                    raise MetadataUnavailable(f"the connection to etcd at {self._client.hosts} was lost")
-                if not self._changed.wait(self._client.left_s()):
-                    stream.call.cancel()  # a server that does not answer: the next watch goes to another connection
+                if stream.error is not None:
+                    raise stream.error
+                if not self._changed.wait(self._client.channel.attempt_s(self._client.left_s())):
+                    stream.call.cancel()  # the server does not answer, and the next stream goes to another
 
     def close(self) -> None:
         """End the stream and its thread."""
@@ -85,28 +99,31 @@ class EtcdWatches:
             raise MetadataUnavailable("the metadata store was stopped")
         if self._stream is None:
             requests: SimpleQueue[Any] = SimpleQueue()
-            self._stream = _Stream(self._client.channel.watch(iter(requests.get, _END)), requests, {}, {}, set())
+            self._stream = _Stream(*self._client.channel.watch(iter(requests.get, _END)), requests, {}, {}, set())
             self._thread = threading.Thread(target=self._read, args=(self._stream,), name="etcd-watches", daemon=True)
             self._thread.start()
         return self._stream
 
     def _read(self, stream: _Stream) -> None:
+        error = None
         try:
             for answer in stream.call:
                 self._take(stream, answer)
-        except Exception as error:
+        except Exception as caught:
+            error = caught
             if not hasattr(error, "code"):
                 raise  # gRPC's say that the stream has ended: a broken connection, or a cancelled call
         finally:
-            self._end(stream)
+            self._end(stream, stream.ended(error))
 
-    def _end(self, stream: _Stream) -> None:
+    def _end(self, stream: _Stream, error: Exception) -> None:
         with self._changed:
-            self._stream = None
+            self._stream, stream.error = None, error
             stream.requests.put(_END)  # or the thread that sends them would wait for ever
             self._changed.notify_all()
-            closed = self._closed
-        if not closed:
+            # What no server has watched yet is waited for by who wants it watched.
+            is_change = not self._closed and bool(stream.keys.keys() - stream.pending)
+        if is_change:
             self._tell(None)
 
     def _take(self, stream: _Stream, answer: Any) -> None:

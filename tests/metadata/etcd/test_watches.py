@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.metadata.etcd.channel import EtcdChannel
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.etcd.watches import EtcdWatches
 from protocol_specs.metadata import etcd_pb2 as messages
@@ -18,7 +19,13 @@ TIMEOUT_S = 60
 class Broken(Exception):
     """As gRPC's error for a stream that has ended."""
 
-    def code(self) -> None: ...
+    name = "CANCELLED"
+
+    def code(self) -> Any:
+        return self
+
+    def details(self) -> str:
+        return "broken"
 
 
 class Stream:
@@ -50,26 +57,33 @@ class Stream:
             yield answer
 
 
-class Channel:
-    hosts = "fake:2379"
+class Grpc:
+    """gRPC's channel to ``host``."""
 
-    def __init__(self) -> None:
-        self.streams: list[Stream] = []
-        self.silent = False
+    def __init__(self, world: "World", host: str) -> None:
+        self._world = world
+        self._host = host
 
-    def watch(self, requests: Iterator[Any]) -> Stream:
-        self.streams.append(Stream(requests, self.silent))
-        return self.streams[-1]
+    def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any) -> Any:
+        def begin(requests: Iterator[Any]) -> Stream:
+            self._world.asked_hosts.append(self._host)
+            self._world.streams.append(Stream(requests, self._host in self._world.silent))
+            return self._world.streams[-1]
+
+        return begin
 
 
 class World:
-    def __init__(self, timeout_s: float = TIMEOUT_S) -> None:
-        self.channel: Any = Channel()
+    def __init__(self, *hosts: str, timeout_s: float = TIMEOUT_S) -> None:
+        self.asked_hosts: list[str] = []
+        self.streams: list[Stream] = []
+        self.silent: set[str] = set()
         self.told: SimpleQueue[Any] = SimpleQueue()
-        self.watches = EtcdWatches(EtcdClient(self.channel, timeout_s), self.told.put)
+        channel = EtcdChannel(hosts or ["fake:2379"], lambda host: Grpc(self, host))
+        self.watches = EtcdWatches(EtcdClient(channel, timeout_s, sleep=lambda delay_s: None), self.told.put)
 
     def next_asked(self) -> Any:
-        return self.channel.streams[-1].asked.get(timeout=TIMEOUT_S)
+        return self.streams[-1].asked.get(timeout=TIMEOUT_S)
 
 
 @pytest.fixture
@@ -86,7 +100,7 @@ def test_a_change_is_told_once_and_after_a_new_watch_again(world: World) -> None
     world.watches.watch(1, "/l/1")
     first, second = world.next_asked().create_request, world.next_asked().create_request
     assert (first.key, first.range_end, second.key) == (b"/l/1", b"", b"/l/2")
-    (stream,) = world.channel.streams
+    (stream,) = world.streams
     stream.change(first.watch_id)
     assert world.told.get(timeout=TIMEOUT_S) == 1
     assert world.next_asked().cancel_request.watch_id == first.watch_id
@@ -107,20 +121,40 @@ def test_all_that_is_below_a_key_is_watched_with_it(world: World) -> None:
 
 def test_when_the_stream_ends_anything_may_have_changed(world: World) -> None:
     world.watches.watch(1, "/l/1")
-    world.channel.streams[0].cancel()
+    world.streams[0].cancel()
     assert world.told.get(timeout=TIMEOUT_S) is None
     world.watches.watch(1, "/l/1")
-    assert len(world.channel.streams) == 2
+    assert len(world.streams) == 2
 
 
-def test_a_server_that_takes_no_watch_is_unavailable_and_the_next_watch_begins_anew() -> None:
-    world = World(timeout_s=0.01)
-    world.channel.silent = True
-    with pytest.raises(MetadataUnavailable, match="fake:2379"):
-        world.watches.watch(1, "/l/1")
+def test_the_stream_after_one_that_ended_goes_to_the_next_server() -> None:
+    world = World("a", "b")
+    world.watches.watch(1, "/l/1")
+    world.streams[0].cancel()
     assert world.told.get(timeout=TIMEOUT_S) is None
-    world.channel.silent = False
-    world = World()
+    world.watches.watch(1, "/l/1")
+    assert world.asked_hosts == ["a", "b"]
+    world.watches.close()
+
+
+def test_after_a_server_that_takes_no_watch_the_next_one_is_asked() -> None:
+    world = World("a", "b", timeout_s=1.0)
+    world.silent = {"a"}
+    world.watches.watch(1, "/l/1")
+    assert world.asked_hosts == ["a", "b"]
+    world.watches.close()
+    assert world.told.empty()  # nobody has relied on the stream that was given up
+
+
+def test_when_no_server_takes_a_watch_they_are_unavailable() -> None:
+    world = World("a", "b", timeout_s=0.01)
+    world.silent = {"a", "b"}
+    with pytest.raises(MetadataUnavailable, match="a,b did not answer"):
+        world.watches.watch(1, "/l/1")
+    world.watches.close()
+
+
+def test_nothing_is_watched_after_close(world: World) -> None:
     world.watches.watch(1, "/l/1")
     world.watches.close()
     with pytest.raises(MetadataUnavailable, match="stopped"):
