@@ -34,6 +34,9 @@ OPTIONS: Final = (
     ("grpc.enable_http_proxy", 0),
 )
 
+NEEDS_LEADER: Final = (("hasleader", "true"),)
+"""Has a server end a stream when it is cut off from the others; without it, it keeps the stream, and tells nothing."""
+
 ATTEMPTS_IN_TIME: Final = 3
 """How many servers that do not answer may be waited for, one after the other, in the time of an operation."""
 
@@ -107,7 +110,7 @@ class EtcdChannel:
             request_serializer=messages.WatchRequest.SerializeToString,
             response_deserializer=messages.WatchResponse.FromString,
         )
-        return stream(requests), partial(self._ended, channel)
+        return stream(requests, metadata=NEEDS_LEADER), partial(self._ended, channel)
 
     def attempt_s(self, timeout_s: float) -> float:
         """Return how long to wait for one server in the time that an operation has."""

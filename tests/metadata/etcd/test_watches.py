@@ -65,8 +65,9 @@ class Grpc:
         self._host = host
 
     def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any) -> Any:
-        def begin(requests: Iterator[Any]) -> Stream:
+        def begin(requests: Iterator[Any], metadata: Any = ()) -> Stream:
             self._world.asked_hosts.append(self._host)
+            self._world.metadata.append(metadata)
             self._world.streams.append(Stream(requests, self._host in self._world.silent))
             return self._world.streams[-1]
 
@@ -76,6 +77,7 @@ class Grpc:
 class World:
     def __init__(self, *hosts: str, timeout_s: float = TIMEOUT_S) -> None:
         self.asked_hosts: list[str] = []
+        self.metadata: list[Any] = []
         self.streams: list[Stream] = []
         self.silent: set[str] = set()
         self.told: SimpleQueue[Any] = SimpleQueue()
@@ -135,6 +137,11 @@ def test_the_stream_after_one_that_ended_goes_to_the_next_server() -> None:
     world.watches.watch(1, "/l/1")
     assert world.asked_hosts == ["a", "b"]
     world.watches.close()
+
+
+def test_a_server_that_is_cut_off_from_the_others_is_asked_to_end_the_stream(world: World) -> None:
+    world.watches.watch(1, "/l/1")
+    assert world.metadata == [(("hasleader", "true"),)]
 
 
 def test_after_a_server_that_takes_no_watch_the_next_one_is_asked() -> None:
