@@ -28,6 +28,8 @@ OPTIONS: Final = (
     # A watch waits in silence, and would not notice that its server is gone.  Servers forbid less than 5 s.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # For the answer to that; without it, gRPC waits for a minute.
+    ("grpc.http2.ping_timeout_ms", 5_000),
     # A page of names, or the largest record, is far below; the default of 4 MiB is meant for other services.
     ("grpc.max_receive_message_length", 64 * 2**20),
     # A proxy that the environment names for the web.
