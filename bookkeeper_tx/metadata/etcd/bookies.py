@@ -16,7 +16,9 @@ class EtcdBookies:
 
     def __init__(self, client: EtcdClient, scope: str) -> None:
         self._client = client
-        self.folder = f"{scope}/{spec.BOOKIES}"
+        folder = f"{scope}/{spec.BOOKIES}"
+        self.keys = (f"{folder}/", folder + spec.END)
+        """The first key of all bookies, and the end."""
         self._writable = f"{scope}/{spec.WRITABLE}"
         self._read_only = f"{scope}/{spec.READ_ONLY}"
 
@@ -36,7 +38,7 @@ class EtcdBookies:
 
     def stamp(self) -> Any:
         """Return what differs after each change of who is registered, or with what."""
-        pairs = self._client.between(self.folder + "/", self.folder + spec.END)
+        pairs = self._client.between(*self.keys)
         return tuple((pair.key, pair.mod_revision) for pair in pairs)
 
     def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> str | None:

@@ -199,9 +199,24 @@ class EtcdMetadataStore:
         deadline = self._client.deadline()
         if not self._first_looks or self._stopped:
             return self._run_until(deadline, worker, function, *args)
+        return self._first_look_over().addCallback(lambda _: self._run_until(deadline, worker, function, *args))
+
+    def _first_look_over(self) -> Deferred[None]:
+        """Fires after the last of the first looks; fails when that takes longer than an operation may."""
         looked: Deferred[None] = Deferred()
-        self._first_looks[-1].addCallback(lambda _: looked.callback(None))
-        return looked.addCallback(lambda _: self._run_until(deadline, worker, function, *args))
+        timeout_s, hosts = self._client.timeout_s, self._client.hosts
+        late = MetadataUnavailable(
+            f"etcd at {hosts} did not answer within {timeout_s:g} s: watches that were asked for before have not begun"
+        )
+        timer = self._reactor.callLater(timeout_s, looked.errback, late)
+
+        def over(_: None) -> None:
+            if timer.active():
+                timer.cancel()
+                looked.callback(None)
+
+        self._first_looks[-1].addCallback(over)
+        return looked
 
     def _run(self, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         return self._run_until(self._client.deadline(), worker, function, *args)

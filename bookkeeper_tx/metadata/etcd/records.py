@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Collection
+from itertools import islice
 from typing import Any
 
 from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies
@@ -11,7 +12,7 @@ from bookkeeper_tx.metadata.etcd.cookies import EtcdCookies
 from bookkeeper_tx.metadata.etcd.ledgers import EtcdLedgers
 from bookkeeper_tx.metadata.etcd.named_records import EtcdDocuments, EtcdNamedRecords
 from bookkeeper_tx.metadata.etcd.replication_locks import EtcdReplicationLocks
-from bookkeeper_tx.metadata.etcd.watches import EtcdWatches
+from bookkeeper_tx.metadata.etcd.watches import WATCHES_AT_ONCE, EtcdWatches, Range
 from bookkeeper_tx.metadata.watches import BOOKIES, Key
 
 
@@ -43,16 +44,20 @@ class EtcdRecords:
     def stamps(self, keys: Collection[Key]) -> dict[Key, Any]:
         """Watch each of ``keys`` (ids of ledgers, BOOKIES), and return what differs after a change."""
         ledgers = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
-        for ledger_id, name in ledgers.items():
-            # There may be thousands after a lost connection, so each has a time limit of its own.
+        ranges: dict[Key, Range] = {ledger_id: (name, "") for ledger_id, name in ledgers.items()}
+        if BOOKIES in keys:
+            ranges[BOOKIES] = self.bookies.keys
+        to_watch = iter(ranges.items())
+        self.watches.watch(dict(islice(to_watch, WATCHES_AT_ONCE)))
+        while more := dict(islice(to_watch, WATCHES_AT_ONCE)):
+            # There may be very many after a lost connection.
             with self.client.until(self.client.deadline()):
-                self.watches.watch(ledger_id, name)
+                self.watches.watch(more)
         found = self.client.read_each(ledgers.values())
         stamps: dict[Key, Any] = {
             ledger_id: stored and stored.mod_revision for ledger_id, stored in zip(ledgers, found, strict=True)
         }
         if BOOKIES in keys:
-            self.watches.watch(BOOKIES, self.bookies.folder, with_all_below=True)
             stamps[BOOKIES] = self.bookies.stamp()
         return stamps
 

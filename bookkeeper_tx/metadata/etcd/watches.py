@@ -6,7 +6,7 @@ the next server.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -16,8 +16,13 @@ from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.watches import Key
-from protocol_specs.metadata import etcd_layout as spec
 from protocol_specs.metadata import etcd_pb2 as messages
+
+Range = tuple[str, str]
+"""The first of the keys that are watched, and the end, which is not among them; "" if it is one key."""
+
+WATCHES_AT_ONCE: Final = 1000
+"""Watches that are asked for together, in the time of one operation."""
 
 _END: Final = None
 """Stands in the queue of requests after the last of a stream."""
@@ -53,35 +58,39 @@ class EtcdWatches:
         self._last_id = 0
         self._closed = False
 
-    def watch(self, key: Key, name: str, with_all_below: bool = False) -> None:
-        """Tell of the next change of the key ``name`` after this call, or of any below it; once, if it is watched.
+    def watch(self, ranges: Mapping[Key, Range]) -> None:
+        """Tell of the next change after this call in the range of each key; once, if it is watched already.
 
-        Waits until a server watches; raises MetadataUnavailable if none does in time.
+        All are asked for at once.  Waits until a server watches them; raises MetadataUnavailable if none does in time.
         """
         with self._client.limited():
             while True:
                 try:
-                    return self._watch_once(key, name, with_all_below)
+                    return self._watch_once(ranges)
                 except ConnectionLost:
                     self._client.pause()
 
-    def _watch_once(self, key: Key, name: str, with_all_below: bool) -> None:
+    def _watch_once(self, ranges: Mapping[Key, Range]) -> None:
         with self._changed:
             stream = self._opened()
-            watch_id = stream.ids.get(key)
-            if watch_id is None:
-                watch_id = self._last_id = self._last_id + 1
-                stream.ids[key] = watch_id
-                stream.keys[watch_id] = key
-                stream.pending.add(watch_id)
-                first, end = (f"{name}/", name + spec.END) if with_all_below else (name, "")
-                create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
-                stream.requests.put(messages.WatchRequest(create_request=create))
-            while watch_id in stream.pending:
+            asked = {self._ask(stream, key, *keys) for key, keys in ranges.items()}
+            while not asked.isdisjoint(stream.pending):
                 if stream.error is not None:
                     raise stream.error
                 if not self._changed.wait(self._client.channel.attempt_s(self._client.left_s())):
                     stream.call.cancel()  # the server does not answer, and the next stream goes to another
+
+    def _ask(self, stream: _Stream, key: Key, first: str, end: str) -> int:
+        """Ask for a watch, unless there is one; return its id."""
+        watch_id = stream.ids.get(key)
+        if watch_id is None:
+            watch_id = self._last_id = self._last_id + 1
+            stream.ids[key] = watch_id
+            stream.keys[watch_id] = key
+            stream.pending.add(watch_id)
+            create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
+            stream.requests.put(messages.WatchRequest(create_request=create))
+        return watch_id
 
     def close(self) -> None:
         """End the stream and its thread."""

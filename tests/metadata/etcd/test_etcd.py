@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
 from bookkeeper_tx.metadata.uri import EtcdUri
-from tests.bookie.workers import InlineWorker
+from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import failure_of, result_of
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO
 from tests.metadata.etcd.etcd_world import SCOPE, TTL_S, World
@@ -24,13 +24,14 @@ class Stores:
         self.clock: Any = Clock()
         self.opened: list[EtcdMetadataStore] = []
 
-    def open(self) -> Any:
+    def open(self, **workers: Any) -> Any:
+        """A store whose threads do their jobs at once, but for those that ``workers`` are given for."""
         store = EtcdMetadataStore(
             EtcdUri(("fake:2379",), SCOPE),
             self.clock,
             TTL_S,
             make_channel=lambda hosts: FakeChannel(self.world.etcd),
-            make_worker=lambda reactor, name, threads: InlineWorker(),
+            make_worker=lambda reactor, name, threads: workers.get(name.replace("-", "_"), InlineWorker()),
         )
         result_of(store.start())
         self.opened.append(store)
@@ -154,6 +155,19 @@ def test_a_lock_is_under_a_lease_that_is_kept(stores: Stores) -> None:
     assert stores.kept() >= 1
     result_of(store.stop())
     assert result_of(other.lock_replication(7, "b:1"))
+
+
+def test_an_operation_waits_for_watches_before_it_no_longer_than_it_may_take(stores: Stores) -> None:
+    looks = SteppedWorker()
+    store = stores.open(etcd_looks=looks)
+    for ledger_id in range(3):
+        store.watch_ledger(ledger_id, lambda: None)
+    reading = store.read_ledger(1)
+    stores.clock.advance(TTL_S - 0.1)
+    assert not reading.called
+    stores.clock.advance(0.1)
+    assert "watches that were asked for before" in str(failure_of(reading, MetadataUnavailable))
+    looks.jobs.clear()
 
 
 def test_stop_fails_what_comes_after_it_and_is_over_also_when_etcd_is_away(stores: Stores) -> None:
