@@ -11,6 +11,14 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata import etcd_layout as spec
 
 
+class HeldByOther(Exception):
+    """The key of a bookie is somebody else's: of the process that ran before, whose lease ends in a while."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 class EtcdBookies:
     """The bookies of the cluster at one scope."""
 
@@ -41,23 +49,23 @@ class EtcdBookies:
         pairs = self._client.between(*self.keys)
         return tuple((pair.key, pair.mod_revision) for pair in pairs)
 
-    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> str | None:
+    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> int:
         """Register a bookie under ``lease``, or change its registration.
 
-        Returns None, or the key that somebody else holds: the process that ran before, whose lease ends in a while.
+        Returns the id that the lease had, which may have ended when the caller hears of it; raises HeldByOther.
         """
         data = service_info.serialize(info)
         key, other = self._keys(bookie_id, read_only)
         while True:
             lease_id = lease.id()
             found = {each: self._client.read(each) for each in (key, other)}
-            foreign = [each for each, stored in found.items() if stored is not None and stored.lease != lease_id]
-            if foreign:
-                return foreign[0]
+            for each, stored in found.items():
+                if stored is not None and stored.lease != lease_id:
+                    raise HeldByOther(each)
             conditions = [is_unchanged(each, stored) for each, stored in found.items()]
             try:
                 if self._client.transact(conditions, [put(key, data, lease_id), remove(other)]).succeeded:
-                    return None
+                    return lease_id
             except ConnectionLost:
                 continue  # if it was done, the keys are ours now
             except LeaseLost:

@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from bookkeeper_tx.errors import BookieIdInUse
-from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies
+from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies, HeldByOther
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
@@ -59,8 +59,8 @@ class EtcdRegistrations:
         self._clock = clock
         self._run = run
         self._wanted: dict[BookieId, Registration] = {}
-        self._registered_under = 0
-        """The lease that all of them have."""
+        self._leases: dict[BookieId, int] = {}
+        """The lease under which each was registered last."""
         self._lock = DeferredLock()
         self._next: IDelayedCall | None = None
         self._stopped = False
@@ -70,9 +70,7 @@ class EtcdRegistrations:
         await self._lock.acquire()
         try:
             self.keep_lease()
-            await self._take(bookie_id, wanted)
-            if not self._wanted.keys() - {bookie_id}:
-                self._registered_under = self._lease.current
+            self._leases[bookie_id] = await self._take(bookie_id, wanted)
             self._wanted[bookie_id] = wanted
         finally:
             self._lock.release()
@@ -100,7 +98,7 @@ class EtcdRegistrations:
 
     def _keep(self) -> None:
         self._next = None
-        if self._wanted and self._lease.current != self._registered_under:
+        if any(self._leases[bookie_id] != self._lease.current for bookie_id in self._wanted):
             kept = Deferred.fromCoroutine(self._register_all())
         else:
             kept = self._run(self._lease.keep_alive).addErrback(self._again)
@@ -123,28 +121,30 @@ class EtcdRegistrations:
     async def _register_all(self) -> None:
         await self._lock.acquire()
         try:
-            lease_id = await self._run(self._lease.id)
             for bookie_id, wanted in list(self._wanted.items()):
                 try:
-                    await self._take(bookie_id, wanted)
+                    self._leases[bookie_id] = await self._take(bookie_id, wanted)
                 except BookieIdInUse as error:
                     self._log.error("{error}", error=error)
                     del self._wanted[bookie_id]
                     if wanted.lost is not None:
                         wanted.lost(error)
-            self._registered_under = lease_id
         finally:
             self._lock.release()
 
-    async def _take(self, bookie_id: BookieId, wanted: Registration) -> None:
+    async def _take(self, bookie_id: BookieId, wanted: Registration) -> int:
         deadline = self._clock.seconds() + self.patience_s
         while True:
-            held = await self._run(self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease)
-            if held is None:
-                return
-            if self._clock.seconds() > deadline:
-                raise BookieIdInUse(
-                    f"a bookie with the id {bookie_id} is running: another process holds the key {held}. "
-                    "Stop it, or give this one another id."
+            try:
+                lease_id: int = await self._run(
+                    self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease
                 )
+            except HeldByOther as held:
+                if self._clock.seconds() > deadline:
+                    raise BookieIdInUse(
+                        f"a bookie with the id {bookie_id} is running: another process holds the key {held.key}. "
+                        "Stop it, or give this one another id."
+                    ) from None
+            else:
+                return lease_id
             await deferLater(self._clock, _VANISH_POLL_S, lambda: None)

@@ -109,6 +109,27 @@ def test_a_second_registration_on_a_new_lease_brings_the_first_along(stores: Sto
     assert result_of(store.writable_bookies()) == {"a:1", "b:1"}
 
 
+def test_a_lease_that_a_lock_has_replaced_before_the_registration_is_heard_of_brings_it_along(stores: Stores) -> None:
+    leases = SteppedWorker()
+    store = stores.open(etcd_lease=leases)
+    registering = store.register_bookie("a:1", INFO)
+    leases.execute()
+    stores.world.etcd.end_lease(stores.lease_of(store))
+    locking = store.lock_replication(7, "a:1")
+    leases.execute()
+    leases.deliver()
+    leases.deliver()
+    result_of(registering)
+    assert result_of(locking)
+    assert result_of(store.writable_bookies()) == frozenset()
+    stores.clock.advance(TTL_S / 3)
+    leases.run_all()
+    assert result_of(store.writable_bookies()) == {"a:1"}
+    stopping = store.stop()
+    leases.run_all()
+    result_of(stopping)
+
+
 def test_a_process_that_was_killed_is_waited_for(stores: Stores) -> None:
     dead = stores.world.new_lease()
     stores.world.records.bookies.take("a:1", OTHER_INFO, True, dead)

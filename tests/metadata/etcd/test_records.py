@@ -7,6 +7,7 @@ import pytest
 from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt
 from bookkeeper_tx.metadata.etcd import client as etcd_client
 from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
+from bookkeeper_tx.metadata.etcd.bookies import HeldByOther
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.model import LedgerId
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
@@ -138,11 +139,12 @@ def test_a_bookie_has_one_key_under_its_lease(world: World) -> None:
     lease = world.new_lease()
     bookies = world.records.bookies
     for read_only, state in ((False, "writable"), (True, "readonly"), (False, "writable")):
-        assert bookies.take("a:1", INFO, read_only, lease) is None
+        assert bookies.take("a:1", INFO, read_only, lease) == lease.current
         keys = [key.decode() for key, pair in world.etcd.keys.items() if pair.lease]
         assert keys == [f"{SCOPE}/bookies/{state}/a:1"]
     other = world.new_lease()
-    assert world.records.bookies.take("a:1", OTHER_INFO, True, other) == f"{SCOPE}/bookies/writable/a:1"
+    with pytest.raises(HeldByOther, match=f"{SCOPE}/bookies/writable/a:1"):
+        world.records.bookies.take("a:1", OTHER_INFO, True, other)
     bookies.give_up("a:1", other)
     assert bookies.info("a:1") == INFO
     lease.revoke()
@@ -154,7 +156,7 @@ def test_a_registration_goes_on_after_a_lost_answer(world: World, what: str) -> 
     lease = world.new_lease()
     lease.id()
     world.lose_next("Txn", what)
-    assert world.records.bookies.take("a:1", INFO, False, lease) is None
+    assert world.records.bookies.take("a:1", INFO, False, lease) == lease.current
     world.lose_next("Txn", what)
     world.records.bookies.give_up("a:1", lease)
     assert world.records.bookies.writable() == frozenset()
@@ -164,7 +166,7 @@ def test_a_lease_that_has_ended_is_replaced(world: World) -> None:
     lease = world.new_lease()
     first = lease.id()
     world.etcd.end_lease(first)
-    assert world.records.bookies.take("a:1", INFO, False, lease) is None
+    assert world.records.bookies.take("a:1", INFO, False, lease) == lease.current
     assert lease.current not in (0, first)
     world.etcd.end_lease(lease.current)
     assert world.records.locks.lock(7, "a:1", lease)
