@@ -55,6 +55,11 @@ _ANSWERS: Final[dict[str, tuple[str, Any, Any]]] = {
 class ConnectionLost(MetadataUnavailable):
     """The connection to etcd was lost; whether the request was carried out is unknown."""
 
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason
+        """Why, as gRPC or etcd says it; "" if there was no answer in time."""
+
 
 class LeaseLost(MetadataUnavailable):
     """The lease has ended, and all keys that had it are gone."""
@@ -159,7 +164,8 @@ class EtcdChannel:
         name, details = error.code().name, error.details()  # type: ignore[attr-defined]
         if name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN", "INTERNAL", "ABORTED"):
             self._next_host(channel)
-            return ConnectionLost(f"etcd at {self.hosts}: {details}")
+            reason = "" if name in ("DEADLINE_EXCEEDED", "CANCELLED") else details
+            return ConnectionLost(f"etcd at {self.hosts}: {details}", reason)
         if name == "NOT_FOUND" and "lease" in details:
             return LeaseLost(f"etcd at {self.hosts}: {details}")
         return MetadataError(f"etcd at {self.hosts} refused: {details} ({name})")

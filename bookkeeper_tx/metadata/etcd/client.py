@@ -108,6 +108,8 @@ class EtcdClient:
             yield
         finally:
             self._thread.deadline = outer
+            if outer is None:
+                self._thread.lost = None
 
     @contextmanager
     def limited(self) -> Iterator[None]:
@@ -120,10 +122,12 @@ class EtcdClient:
         deadline = getattr(self._thread, "deadline", None)
         left_s = self.timeout_s if deadline is None else float(deadline) - self._clock()
         if left_s <= 0:
+            lost = getattr(self._thread, "lost", None)
+            reason = "" if lost is None else f" ({lost.reason})"
             raise MetadataUnavailable(
-                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s; "
+                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
                 "a change that was asked for may be made or not"
-            )
+            ) from lost
         return left_s
 
     # Requests -----------------------------------------------------------------------------------------------------
@@ -131,13 +135,17 @@ class EtcdClient:
     def once(self, name: str, request: Any) -> Any:
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
         try:
-            return self.channel.call(name, request, self.left_s())
-        except ConnectionLost:
-            self.pause()
+            answer = self.channel.call(name, request, self.left_s())
+        except ConnectionLost as error:
+            self.pause_after(error)
             raise
+        self._thread.lost = None
+        return answer
 
-    def pause(self) -> None:
+    def pause_after(self, error: ConnectionLost) -> None:
         """Wait before a request is repeated: while a server cannot be reached, it fails at once."""
+        if error.reason:
+            self._thread.lost = error  # it is said when the time is over
         self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
 
     def insist(self, name: str, request: Any) -> Any:

@@ -67,8 +67,8 @@ class EtcdWatches:
             while True:
                 try:
                     return self._watch_once(ranges)
-                except ConnectionLost:
-                    self._client.pause()
+                except ConnectionLost as error:
+                    self._client.pause_after(error)
 
     def _watch_once(self, ranges: Mapping[Key, Range]) -> None:
         with self._changed:

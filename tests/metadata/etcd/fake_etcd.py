@@ -18,6 +18,8 @@ class FakeEtcd:
         self.requests: list[str] = []
         self.counted = 0
         """The keys in all ranges that were asked for, beyond their limits, too."""
+        self.reason = ""
+        """Why requests are lost, as gRPC would say it."""
         self.lose: Callable[[str], str | None] = lambda name: None
         """Says of a request whether its "request" or its "answer" is lost."""
 
@@ -102,10 +104,10 @@ class FakeChannel:
         self._etcd.requests.append(name)
         lost = self._etcd.lose(name)
         if lost == "request":
-            raise ConnectionLost("lost")
+            raise ConnectionLost("lost", self._etcd.reason)
         answer = self._etcd.answer(name, request)
         if lost == "answer":
-            raise ConnectionLost("lost")
+            raise ConnectionLost("lost", self._etcd.reason)
         return answer
 
     def close(self) -> None:

@@ -80,6 +80,19 @@ def test_a_single_server_has_all_the_time_and_keeps_its_channel() -> None:
 
 
 @pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RpcError("UNAVAILABLE", "etcdserver: no leader"), "etcdserver: no leader"),
+        (RpcError("DEADLINE_EXCEEDED", "Deadline Exceeded"), ""),
+    ],
+)
+def test_why_a_connection_was_lost_is_kept_unless_nobody_has_said(error: RpcError, reason: str) -> None:
+    with pytest.raises(ConnectionLost) as caught:
+        ask(EtcdChannel(["a"], Grpc(a=error).connect))
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize(
     ("error", "kind"),
     [
         (RpcError("NOT_FOUND", "etcdserver: requested lease not found"), LeaseLost),

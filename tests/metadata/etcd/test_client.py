@@ -4,6 +4,7 @@ import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.etcd import client as etcd_client
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
 from tests.metadata.etcd.etcd_world import TIMEOUT_S, World
 
 
@@ -73,6 +74,22 @@ def test_an_etcd_that_is_away_is_unavailable_when_the_time_is_over(world: World)
     with client.until(client.deadline()), pytest.raises(MetadataUnavailable, match="may be made or not"):
         client.write("k", b"x", None)
     assert world.now_s == pytest.approx(2 * TIMEOUT_S)
+
+
+def test_the_last_reason_is_said_when_the_time_is_over(world: World) -> None:
+    client = world.new_client()
+    reasons = iter(["refused", "DNS resolution failed", ""])
+
+    def lose(name: str) -> str:
+        world.etcd.reason = next(reasons, "")
+        return "request"
+
+    world.etcd.lose = lose
+    with pytest.raises(MetadataUnavailable, match=r"did not answer within 10 s \(DNS resolution failed\); a") as caught:
+        client.read("k")
+    assert isinstance(caught.value.__cause__, ConnectionLost)
+    with pytest.raises(MetadataUnavailable, match=r"did not answer within 10 s; a"):
+        client.read("k")
 
 
 def test_the_time_of_an_operation_is_over_once_for_all_its_requests(world: World) -> None:
