@@ -32,6 +32,8 @@ class Stored:
     """0 for a new key, and one more with each change; a key that is made anew starts again."""
     mod_revision: int
     """The change of the whole etcd that set the key last; no two changes have the same."""
+    create_revision: int
+    """The change that made the key; a key that is made anew has another."""
     lease: int
     """The lease with which the key goes; 0 if it stays."""
 
@@ -47,7 +49,7 @@ class Outcome:
 
 def stored(pair: Any) -> Stored:
     """Return what a KeyValue of etcd says; etcd counts versions from 1."""
-    return Stored(pair.value, pair.version - 1, pair.mod_revision, pair.lease)
+    return Stored(pair.value, pair.version - 1, pair.mod_revision, pair.create_revision, pair.lease)
 
 
 def put(key: str, value: bytes = b"", lease: int = 0) -> Any:
@@ -225,15 +227,25 @@ class EtcdClient:
         return self._change(has_version(key, version), remove(key), key, lambda found: found is None)
 
     def delete_any(self, key: str) -> bool:
-        """Delete a key whatever its version; return whether there was one."""
-        repeated = False
-        while True:
+        """Delete a key whatever its version; return whether there was one.
+
+        What is deleted is the state that was read: a request that was given up, and is carried out later, does no harm
+        to a key that is made anew.
+        """
+        found, repeated = self.read(key), False
+        while found is not None:
             try:
-                is_missing = self.transact([has_version(key, None)], [], [remove(key)]).succeeded
+                answer = self.transact([is_unchanged(key, found)], [remove(key)], [get(key)])
             except ConnectionLost:
                 repeated = True
                 continue
-            return repeated or not is_missing
+            if answer.succeeded:
+                return True
+            pairs = answer.responses[0].response_range.kvs
+            before, found = found, stored(pairs[0]) if pairs else None
+            if repeated and (found is None or found.create_revision != before.create_revision):
+                return True  # by an earlier request
+        return False
 
     def _change(self, condition: Any, change: Any, key: str, is_own: Callable[[Stored | None], bool]) -> Outcome:
         repeated = False

@@ -16,6 +16,8 @@ class FakeEtcd:
         self.keys: dict[bytes, Any] = {}
         self.leases: set[int] = set()
         self.requests: list[str] = []
+        self.lost: list[tuple[str, Any]] = []
+        """The requests that were lost; a server may carry them out later."""
         self.counted = 0
         """The keys in all ranges that were asked for, beyond their limits, too."""
         self.reason = ""
@@ -104,6 +106,7 @@ class FakeChannel:
         self._etcd.requests.append(name)
         lost = self._etcd.lose(name)
         if lost == "request":
+            self._etcd.lost.append((name, request))
             raise ConnectionLost("lost", self._etcd.reason)
         answer = self._etcd.answer(name, request)
         if lost == "answer":

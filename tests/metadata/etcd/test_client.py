@@ -43,6 +43,33 @@ def test_a_deletion_whatever_the_version(world: World, what: str) -> None:
     assert client.read("k") is None
 
 
+def test_a_deletion_that_comes_late_leaves_a_key_that_is_made_anew(world: World) -> None:
+    client = world.new_client()
+    client.write("k", b"old", None)
+    world.lose_next("Txn", "request")
+    assert client.delete_any("k")
+    client.write("k", b"new", None)
+    ((name, request),) = world.etcd.lost
+    world.etcd.answer(name, request)
+    assert client.read("k") is not None
+
+
+def test_a_deletion_whose_answer_is_lost_deletes_once(world: World) -> None:
+    client, other = world.new_client(), world.new_client()
+    client.write("k", b"old", None)
+    world.lose_next("Txn", "answer", then=lambda: other.write("k", b"new", None))
+    assert client.delete_any("k")
+    assert client.read("k") is not None
+
+
+def test_a_deletion_takes_what_others_write_meanwhile(world: World) -> None:
+    client, other = world.new_client(), world.new_client()
+    client.write("k", b"old", None)
+    world.lose_next("Txn", "request", then=lambda: other.write("k", b"new", 0))
+    assert client.delete_any("k")
+    assert client.read("k") is None
+
+
 def test_names_come_in_pages_and_only_from_below(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(etcd_client, "PAGE", 3)
     client = world.new_client()
