@@ -78,6 +78,11 @@ def is_unchanged(key: str, found: Stored | None) -> Any:
     return messages.Compare(key=key.encode(), target=messages.Compare.MOD, mod_revision=revision)
 
 
+def was_made_at(key: str, create_revision: int) -> Any:
+    """Return the condition that a key is there, and was not made anew since that change."""
+    return messages.Compare(key=key.encode(), target=messages.Compare.CREATE, create_revision=create_revision)
+
+
 class EtcdClient:
     """Blocks; for any number of threads, each of which has the time limit of its own operation."""
 
@@ -209,14 +214,14 @@ class EtcdClient:
 
     # Compare and set ----------------------------------------------------------------------------------------------
 
-    def write(self, key: str, value: bytes, version: int | None) -> Outcome:
-        """Set a key if it has ``version`` (None: if it is not there).
+    def write(self, key: str, value: bytes, version: int | None, also: Sequence[Any] = ()) -> Outcome:
+        """Set a key if it has ``version`` (None: if it is not there), and if the conditions ``also`` hold.
 
         After a lost answer, finding this very value in the next version means that it was done.
         """
         after = 0 if version is None else version + 1
         return self._change(
-            has_version(key, version),
+            [has_version(key, version), *also],
             put(key, value),
             key,
             lambda found: found is not None and (found.value, found.version) == (value, after),
@@ -224,7 +229,7 @@ class EtcdClient:
 
     def delete(self, key: str, version: int) -> Outcome:
         """Delete a key if it has ``version``.  After a lost answer, finding none means that it was done."""
-        return self._change(has_version(key, version), remove(key), key, lambda found: found is None)
+        return self._change([has_version(key, version)], remove(key), key, lambda found: found is None)
 
     def delete_any(self, key: str) -> bool:
         """Delete a key whatever its version; return whether there was one.
@@ -247,11 +252,13 @@ class EtcdClient:
                 return True  # by an earlier request
         return False
 
-    def _change(self, condition: Any, change: Any, key: str, is_own: Callable[[Stored | None], bool]) -> Outcome:
+    def _change(
+        self, conditions: Sequence[Any], change: Any, key: str, is_own: Callable[[Stored | None], bool]
+    ) -> Outcome:
         repeated = False
         while True:
             try:
-                answer = self.transact([condition], [change], [get(key)])
+                answer = self.transact(conditions, [change], [get(key)])
             except ConnectionLost:
                 repeated = True
                 continue

@@ -6,6 +6,7 @@ from itertools import tee
 from bookkeeper_tx.errors import BookKeeperError, LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
 from bookkeeper_tx.metadata.etcd.client import PAGE, EtcdClient, Stored, get, put
+from bookkeeper_tx.metadata.etcd.cluster import EtcdCluster
 from bookkeeper_tx.metadata.ledger_record.serialization import as_created, as_update, parse, serialize
 from bookkeeper_tx.model import LedgerMetadata, Versioned, ledger_name
 from protocol_specs import ledger_id as ids
@@ -24,8 +25,9 @@ for all keys, and with one bucket ids stay small."""
 class EtcdLedgers:
     """The ledgers of the cluster at one scope."""
 
-    def __init__(self, client: EtcdClient, scope: str, draw_token: Callable[[int], int]) -> None:
+    def __init__(self, client: EtcdClient, cluster: EtcdCluster, scope: str, draw_token: Callable[[int], int]) -> None:
         self._client = client
+        self._cluster = cluster
         self._folder = f"{scope}/{spec.LEDGERS}"
         self._bucket = f"{scope}/{spec.BUCKETS}/{_BUCKET:03d}"
         self._draw_token = draw_token
@@ -38,9 +40,12 @@ class EtcdLedgers:
         """Return an id of scope 0 that was never given before."""
         while True:
             try:
-                answer = self._client.transact([], [put(self._bucket), get(self._bucket)])
+                answer = self._client.transact([self._cluster.is_there()], [put(self._bucket), get(self._bucket)])
             except ConnectionLost:
                 continue  # if the id was given, nobody has it
+            if not answer.succeeded:
+                self._cluster.check_again()
+                continue
             set_count: int = answer.responses[1].response_range.kvs[0].version
             return _BUCKET << spec.BUCKET_SHIFT | set_count
 
@@ -51,10 +56,14 @@ class EtcdLedgers:
         was drawn for them is in no other's.
         """
         created = as_created(metadata, self._draw_token)
-        outcome = self._client.write(self.key(ledger_id), serialize(created), None)
-        if outcome.done:
-            return Versioned(created, _NEW_VERSION)
-        raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+        data = serialize(created)
+        while True:
+            outcome = self._client.write(self.key(ledger_id), data, None, [self._cluster.is_there()])
+            if outcome.done:
+                return Versioned(created, _NEW_VERSION)
+            if outcome.found is not None:
+                raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+            self._cluster.check_again()
 
     def read(self, ledger_id: int) -> Versioned:
         found = self._client.read(self.key(ledger_id))
@@ -92,7 +101,10 @@ class EtcdLedgers:
             raise _no_such(ledger_id)
 
     def ids(self, scope_id: int | None) -> list[int]:
-        """Return the ids of a scope, of all scopes for None, ascending: the order of the keys."""
+        """Return the ids of a scope, of all scopes for None, ascending: the order of the keys.
+
+        Raises what :meth:`EtcdCluster.check` raises, rather than to say that a cluster that is gone has no ledgers.
+        """
         at, last = (0, ids.QUALIFIED_ID_MAX) if scope_id is None else _bounds(scope_id)
         found: list[int] = []
         start, width = self.key(at).encode(), last - at + 1
@@ -111,6 +123,8 @@ class EtcdLedgers:
             at = end + 1
             if 2 * len(in_page) < PAGE:
                 width *= _WIDER
+        if not found:
+            self._cluster.check_again()
         return found
 
     def _id_of(self, key: bytes) -> int | None:

@@ -28,7 +28,7 @@ class EtcdRecords:
     ) -> None:
         self.client = client
         self.cluster = EtcdCluster(client, scope)
-        self.ledgers = EtcdLedgers(client, scope, draw_token)
+        self.ledgers = EtcdLedgers(client, self.cluster, scope, draw_token)
         self.bookies = EtcdBookies(client, scope)
         self.cookies = EtcdCookies(client, scope)
         self.named = EtcdNamedRecords(client, scope)

@@ -75,6 +75,8 @@ class FakeEtcd:
         pair = self.keys.get(condition.key, messages.KeyValue())
         if condition.target == messages.Compare.MOD:
             return bool(pair.mod_revision == condition.mod_revision)
+        if condition.target == messages.Compare.CREATE:
+            return bool(pair.create_revision == condition.create_revision)
         return bool(pair.version == condition.version)
 
     def _LeaseGrant(self, request: Any) -> Any:

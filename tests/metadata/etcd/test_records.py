@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt
+from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd import client as etcd_client
 from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
 from bookkeeper_tx.metadata.etcd.bookies import HeldByOther
@@ -55,6 +55,29 @@ def test_a_cluster_of_another_layout_is_refused(world: World) -> None:
         put(world, f"{SCOPE}/layout", layout)
         with pytest.raises(error, match=SCOPE):
             world.new_records().cluster.check()
+
+
+def test_nothing_is_made_or_listed_where_a_cluster_was(world: World) -> None:
+    ledgers = world.records.ledgers
+    assert ledgers.new_id() == 1
+    world.records.ledgers.create(1, METADATA)
+    world.etcd.keys.clear()
+    for operation in (ledgers.new_id, lambda: ledgers.create(1, METADATA), lambda: ledgers.ids(0)):
+        with pytest.raises(MetadataUnavailable, match=f"there is no cluster at {SCOPE}"):
+            operation()
+    assert not world.etcd.keys
+
+
+def test_a_cluster_that_was_made_anew_is_used(world: World) -> None:
+    ledgers = world.records.ledgers
+    assert [ledgers.new_id(), ledgers.new_id()] == [1, 2]
+    world.etcd.keys.clear()
+    world.new_records().cluster.initialize()
+    assert ledgers.new_id() == 1
+    world.etcd.keys.clear()
+    world.new_records().cluster.initialize()
+    assert ledgers.create(1, METADATA) == ledgers.read(1)
+    assert ledgers.ids(0) == [1]
 
 
 # Ledgers -------------------------------------------------------------------------------------------------------------
