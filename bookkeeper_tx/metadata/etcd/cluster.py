@@ -60,7 +60,10 @@ class EtcdCluster:
         self._made_at = layout.create_revision
 
     def initialize(self) -> bool:
-        """Make the keys of a new cluster, in one transaction, unless there is one; return whether one was made."""
+        """Make the keys of a new cluster, in one transaction, unless there is one; return whether one was made.
+
+        Raises InvalidConfig if its scope is somebody else's key, and what :meth:`check` raises of one that is there.
+        """
         instance_id = str(uuid.uuid4()).encode("ascii")
         layout = LAYOUT_RECORD.build({"factory_class": spec.FACTORY_CLASS, "manager_version": spec.MANAGER_VERSION})
         records = {spec.LAYOUT: layout, spec.INSTANCE_ID: instance_id, **dict.fromkeys(spec.MARKERS, b"")}
@@ -74,6 +77,11 @@ class EtcdCluster:
                 continue
             if made.succeeded:
                 return True
+            if self._client.read(self._layout) is None:
+                raise InvalidConfig(
+                    f"the key {self._scope} in etcd at {self._client.hosts} is somebody else's, and there is no cluster "
+                    "below it: choose another path in the metadata URI"
+                )
             self.check()
             # An earlier attempt of this call, whose answer was lost, may have made it.
             return self.instance_id() == instance_id.decode("ascii")

@@ -46,6 +46,13 @@ def test_who_has_made_a_cluster_knows_it_after_a_lost_answer(world: World) -> No
     assert world.new_records().cluster.initialize() is False
 
 
+def test_a_key_of_others_where_a_cluster_is_to_be_made_is_named(world: World) -> None:
+    world.etcd.keys.clear()
+    put(world, SCOPE, b"")
+    with pytest.raises(InvalidConfig, match=f"the key {SCOPE} in etcd at fake:2379 is somebody else's"):
+        world.new_records().cluster.initialize()
+
+
 def test_a_cluster_of_another_layout_is_refused(world: World) -> None:
     for layout, error in [
         (b"2\norg.apache.bookkeeper.meta.FlatLedgerManagerFactory:1", InvalidConfig),
