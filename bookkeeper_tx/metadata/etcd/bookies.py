@@ -38,8 +38,8 @@ class EtcdBookies:
 
     def info(self, bookie_id: BookieId) -> BookieServiceInfo:
         """Return the bookie's service info; raises BookieUnavailable if it is not registered."""
-        for key in self._keys(bookie_id, False):
-            found = self._client.read(key)
+        # Together: it may go from one key to the other at any time.
+        for found in self._client.read_together(self._keys(bookie_id, False)):
             if found is not None:
                 return service_info.parse(found.value, bookie_id)
         raise BookieUnavailable(f"bookie {bookie_id} is not registered")

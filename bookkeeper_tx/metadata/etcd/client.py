@@ -177,12 +177,15 @@ class EtcdClient:
         """Yield what is stored under each key, in order; many are read at once, and the time limit holds for those."""
         source = iter(keys)
         while some := list(islice(source, READS_AT_ONCE)):
-            request = messages.TxnRequest(success=[get(key) for key in some])
             with self.until(self.deadline()):
-                answer = self.insist("Txn", request)
-            for each in answer.responses:
-                pairs = each.response_range.kvs
-                yield stored(pairs[0]) if pairs else None
+                found = self.read_together(some)
+            yield from found
+
+    def read_together(self, keys: Sequence[str]) -> list[Stored | None]:
+        """Return what is stored under each of a few keys at one time."""
+        answer = self.insist("Txn", messages.TxnRequest(success=[get(key) for key in keys]))
+        pairs = [each.response_range.kvs for each in answer.responses]
+        return [stored(found[0]) if found else None for found in pairs]
 
     def names(self, folder: str) -> list[str]:
         """Return what follows ``folder/`` in all keys that begin so, ascending.

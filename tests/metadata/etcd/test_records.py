@@ -211,6 +211,19 @@ def test_a_bookie_that_says_nothing_of_itself_is_where_its_id_says(world: World)
     assert (info.host, info.port, info.extensions) == ("h", 3181, None)
 
 
+def test_a_bookie_that_becomes_writable_is_registered_all_the_time(world: World) -> None:
+    lease, bookies = world.new_lease(), world.records.bookies
+    bookies.take("a:1", INFO, True, lease)
+    requests = iter(range(100))
+
+    def lose(name: str) -> None:
+        if next(requests) == 1:
+            bookies.take("a:1", INFO, False, lease)
+
+    world.etcd.lose = lose
+    assert bookies.info("a:1") == INFO
+
+
 def test_a_bookie_that_registers_again_is_a_change(world: World) -> None:
     lease, bookies = world.new_lease(), world.records.bookies
     before = bookies.stamp()
