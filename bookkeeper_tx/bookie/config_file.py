@@ -126,10 +126,13 @@ def _with_layout(uri: str | None, settings: Mapping[str, Setting], warn: Warn) -
         setting = settings.get(key)
         if setting is None or not setting.value:
             continue
+        scheme, _, place = (uri or "").partition("://")
+        if uri is not None and scheme.partition("+")[0] != "zk":
+            warn(f"{setting.where} does nothing with {scheme}://: layouts are ZooKeeper's")
+            continue
         layout = layouts.get(setting.class_name())
         if layout is None:
             raise setting.refuse(f"only these layouts of ledger metadata are implemented: {', '.join(LAYOUTS)}")
-        scheme, _, place = (uri or "").partition("://")
         if scheme in ("zk", "zk+null"):
             uri = f"zk+{layout}://{place}"
         elif uri is not None and scheme != f"zk+{layout}":

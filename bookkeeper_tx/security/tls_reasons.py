@@ -35,6 +35,8 @@ _REFUSALS = {
     18: "is signed by itself, and not in the trust store",
     24: "is signed by a certificate that is no authority's",
     26: "is for another purpose (extended key usage)",
+    62: "is for another host than the one that was asked for: its name must be among the certificate's",
+    64: "is for another host than the one that was asked for: its address must be among the certificate's",
 }
 """OpenSSL's numbers for the faults of one certificate."""
 

@@ -18,10 +18,11 @@ Settings = Mapping[str, Setting]
 
 ENABLE_SECURITY = "zkEnableSecurity"
 _SECURE = "zookeeper.client.secure"
-_KEY_STORE = "zookeeper.ssl.keyStore"
-_TRUST_STORE = "zookeeper.ssl.trustStore"
-_HOSTNAME_VERIFICATION = "zookeeper.ssl.hostnameVerification"
-_PROTOCOLS = "zookeeper.ssl.enabledProtocols"
+_SSL = "zookeeper.ssl."
+_KEY_STORE = f"{_SSL}keyStore"
+_TRUST_STORE = f"{_SSL}trustStore"
+_HOSTNAME_VERIFICATION = f"{_SSL}hostnameVerification"
+_PROTOCOLS = f"{_SSL}enabledProtocols"
 _SOCKET = "zookeeper.clientCnxnSocket"
 _SASL = "zookeeper.sasl.client"
 _SECTION = "zookeeper.sasl.clientconfig"
@@ -35,6 +36,24 @@ ZOOKEEPER_KEYS = frozenset(
     ]
 )
 """Keys that are read here, besides that of the file with users and passwords."""
+
+
+_OF_BOOKIES = {
+    "tlsTrustStore (a client: clientTrustStore)": f"{_TRUST_STORE}.location",
+    "clientTrustStore": f"{_TRUST_STORE}.location",
+    "tlsCertificatePath, with tlsClientAuthentication": f"{_KEY_STORE}.location",
+    "tlsCertificatePath": f"{_KEY_STORE}.location",
+    "clientKeyStorePasswordPath": f"{_KEY_STORE}.passwordPath",
+    "tlsEnabledProtocols": _PROTOCOLS,
+}
+"""A key of a bookie's or a client's TLS → the key for ZooKeeper."""
+
+
+def in_zookeeper_keys(text: str) -> str:
+    """Return what is said of TLS with the keys that are ZooKeeper's."""
+    for ours, theirs in _OF_BOOKIES.items():
+        text = text.replace(ours, theirs)
+    return text
 
 
 def metadata_security(settings: Settings) -> dict[str, Any]:
@@ -52,7 +71,12 @@ def metadata_security(settings: Settings) -> dict[str, Any]:
 
 def _tls(given: Settings) -> TlsConfig | None:
     secure = given.get(_SECURE)
-    if secure is None or not secure.boolean():
+    if secure is None:
+        for key, setting in given.items():
+            if key.startswith(_SSL):
+                raise InvalidConfig(f"{setting.where} does nothing without {_SECURE}: set it to true, or to false")
+        return None
+    if not secure.boolean():
         return None
     for store in (_KEY_STORE, _TRUST_STORE):
         location, kind, password = (given.get(f"{store}.{what}") for what in ("location", "type", "password"))
@@ -79,8 +103,7 @@ def _tls(given: Settings) -> TlsConfig | None:
             protocols=tuple(each.strip() for each in protocols.value.split(",")) if protocols else (),
         )
     except InvalidConfig as error:
-        text = str(error).replace("tlsTrustStore (a client: clientTrustStore)", f"{_TRUST_STORE}.location")
-        raise secure.refuse(text) from None
+        raise secure.refuse(in_zookeeper_keys(str(error))) from None
 
 
 def _login(given: Settings) -> SaslLogin | None:

@@ -200,6 +200,15 @@ def test_a_layout_of_the_file_beside_another_one_is_refused(read: Any) -> None:
     assert "does nothing without metadataServiceUri" in warning
 
 
+@pytest.mark.parametrize("uri", ["sqlite:///x/y.db", "etcd://h/l"])
+@pytest.mark.parametrize("layout", ["HierarchicalLedgerManagerFactory", "FlatLedgerManagerFactory"])
+def test_only_zookeeper_has_layouts(read: Any, uri: str, layout: str) -> None:
+    factory = f"ledgerManagerFactoryClass=org.apache.bookkeeper.meta.{layout}"
+    values, (warning,) = read(f"metadataServiceUri={uri}\n{factory}")
+    assert values == {"metadata_uri": uri}
+    assert "line 2: ledgerManagerFactoryClass does nothing with " in warning
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -32,7 +32,8 @@ def read(tmp_path: Path) -> Callable[[str], dict[str, Any]]:
 
 
 def test_without_keys_nothing_is_set(read: Any) -> None:
-    for text in ("", "zkEnableSecurity=false", "zookeeper.client.secure=false", f"{JAAS}=@/bookies.conf"):
+    in_clear = TLS.replace("true", "false")
+    for text in ("", "zkEnableSecurity=false", "zookeeper.client.secure=false", in_clear, f"{JAAS}=@/bookies.conf"):
         assert read(text) == {}
 
 
@@ -81,6 +82,10 @@ def test_a_login(read: Any, tmp_path: Path) -> None:
         ),
         (f"{TLS}\nzookeeper.ssl.trustStore.type=JKS", "only PEM files are read"),
         (f"{TLS}\nzookeeper.ssl.keyStore.password=hush", "line 3: .*name a file with it"),
+        (
+            "zookeeper.ssl.trustStore.location=/ca.pem\nzookeeper.ssl.keyStore.password=hush",
+            "line 1: zookeeper.ssl.trustStore.location does nothing without zookeeper.client.secure",
+        ),
         ("zookeeper.sasl.clientconfig=Bookie", "line 1: .*needs the file with users and passwords"),
         ("zookeeper.sasl.client=true", "line 1: .*needs the file with users and passwords"),
         (f"{JAAS}=@/bookies.conf\nzookeeper.sasl.client=true", "there is no section Client"),

@@ -9,7 +9,7 @@ from typing import Any
 from kazoo import exceptions
 
 from bookkeeper_tx.metadata.blocking.session import BlockingSession
-from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost, refused, translated
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import DENIALS, ConnectionLost, denied, refused, translated
 
 WINDOW = 1000
 """Reads in flight at once: their answers are some 300 kB, or 10 MB if ledgers have hundreds of fragments."""
@@ -31,7 +31,10 @@ class BlockingRequests:
 
     async def once(self, name: str, *args: Any, **kwargs: Any) -> Any:
         request = getattr(self._session.client, name + "_async")
-        return self._or_pause(self._session.send(request, *args, deadline=self._deadline, **kwargs))
+        try:
+            return self._or_pause(self._session.send(request, *args, deadline=self._deadline, **kwargs))
+        except DENIALS as error:
+            raise denied(self.hosts, error, args[0]) from error
 
     async def insist(self, name: str, *args: Any, **kwargs: Any) -> Any:
         while True:
@@ -104,6 +107,8 @@ class BlockingRequests:
                 continue
             except exceptions.NoNodeError as error:
                 answer = error
+            except DENIALS as error:
+                raise denied(self.hosts, error, sent[0][0]) from error
             except exceptions.KazooException as error:
                 raise refused(self.hosts, error) from error
             sent.popleft()

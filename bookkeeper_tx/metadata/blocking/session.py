@@ -89,7 +89,7 @@ class BlockingSession:
         for the server's answer.
         """
         if not result.ready() and not result.wait(self._left_s(deadline)):
-            raise not_answered(self.hosts, self._timeout_s)
+            raise not_answered(self.hosts, self._timeout_s, self._access.why_not(self._timeout_s))
         if result.successful():
             return result.value
         raise translated(result.exception)
@@ -103,5 +103,5 @@ class BlockingSession:
             raise MetadataUnavailable("the metadata store was closed")
         left_s = deadline - self._clock()
         if left_s <= 0:
-            raise not_answered(self.hosts, self._timeout_s)
+            raise not_answered(self.hosts, self._timeout_s, self._access.why_not(self._timeout_s))
         return left_s

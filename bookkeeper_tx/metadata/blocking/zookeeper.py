@@ -90,6 +90,7 @@ class BlockingZooKeeperStore:
         return self._versioned(self._ledgers.read(ledger_id))
 
     def read_ledgers(self, ledger_ids: Iterable[int]) -> Iterator[tuple[int, Versioned | BookKeeperError]]:
+        self._do(self._cluster.check())
         asked, to_send = tee(ledger_ids)
         answers = self._requests.each("get", map(self._tree().path, to_send))
         for ledger_id, answer in zip(asked, answers, strict=True):
@@ -109,7 +110,8 @@ class BlockingZooKeeperStore:
         self._do(self._ledgers.delete(ledger_id))
 
     def list_ledgers(self, scope_id: int | None = 0) -> list[int]:
-        return list(self._do(self._ledgers.ids(scope_id)))
+        self._do(self._cluster.check_layout())
+        return list(run(self._requests.within(self._ledgers.ids(scope_id))))
 
     # Bookies ------------------------------------------------------------------------------------------------------
 
@@ -191,4 +193,4 @@ class BlockingZooKeeperStore:
         return versioned
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return run(self._requests.within(work))
+        return run(self._requests.within(self._cluster.checked(work)))

@@ -79,8 +79,8 @@ class EtcdCluster:
                 return True
             if self._client.read(self._layout) is None:
                 raise InvalidConfig(
-                    f"the key {self._scope} in etcd at {self._client.hosts} is somebody else's, and no cluster is below "
-                    "it: choose another path in the metadata URI"
+                    f"the key {self._scope} in etcd at {self._client.hosts} is somebody else's, and no cluster is "
+                    "below it: choose another path in the metadata URI"
                 )
             self.check()
             # An earlier attempt of this call, whose answer was lost, may have made it.

@@ -7,16 +7,17 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
-from bookkeeper_tx.errors import MetadataError, MetadataUnavailable
+from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.etcd.channel import EtcdChannel
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
+from bookkeeper_tx.metadata.etcd.looks import EtcdLooks
 from bookkeeper_tx.metadata.etcd.records import EtcdRecords
 from bookkeeper_tx.metadata.etcd.registrations import EtcdRegistrations, Registration
 from bookkeeper_tx.metadata.uri import EtcdUri
-from bookkeeper_tx.metadata.watches import BOOKIES, Key, Watches
+from bookkeeper_tx.metadata.watches import BOOKIES
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Replication, Versioned, check_ledger_id
 from bookkeeper_tx.threads.worker import Worker
 
@@ -25,9 +26,6 @@ OPERATIONS_AT_ONCE: Final = 8
 
 LISTS_AT_ONCE: Final = 2
 """Threads for lists, which may take long."""
-
-_LOOK_AGAIN_AFTER_S = 1.0
-"""How long to wait after a look that failed."""
 
 
 class EtcdMetadataStore:
@@ -54,24 +52,23 @@ class EtcdMetadataStore:
         self._make_worker = make_worker
         self._client = EtcdClient(make_channel(uri.hosts), timeout_s)
         self._records = EtcdRecords(
-            self._client, uri.scope, lambda key: reactor.callFromThread(self._told, key), draw_token
+            self._client, uri.scope, lambda key: reactor.callFromThread(self._looks.told, key), draw_token
         )
         self._lease = EtcdLease(self._client, timeout_s)
         self._registrations = EtcdRegistrations(
             self._records.bookies, self._lease, timeout_s, reactor, self._operate_on_lease
         )
-        self._watches = Watches(self._log.failure)
-        self._first_looks: list[Deferred[None]] = []
+        self._looks = EtcdLooks(self._records, reactor, timeout_s, self._run_look)
         self._operations: Any = None
         self._lists: Any = None
-        self._looks: Any = None
+        self._look_worker: Any = None
         self._leases: Any = None
         self._stopped = False
 
     def start(self) -> Deferred[None]:
         self._operations = self._make_worker(self._reactor, "etcd", OPERATIONS_AT_ONCE)
         self._lists = self._make_worker(self._reactor, "etcd-lists", LISTS_AT_ONCE)
-        self._looks = self._make_worker(self._reactor, "etcd-looks", 1)
+        self._look_worker = self._make_worker(self._reactor, "etcd-looks", 1)
         self._leases = self._make_worker(self._reactor, "etcd-lease", 1)
         # That somebody answers; a cluster may be made later.
         return self._run(self._operations, self._records.cluster.instance_id).addCallbacks(
@@ -82,7 +79,7 @@ class EtcdMetadataStore:
         if self._stopped or self._operations is None:
             self._stopped = True
             return succeed(None)
-        self._watches.clear()
+        self._looks.stop()
         self._registrations.stop()
         revoked = self._run(self._leases, self._lease.revoke)
         self._stopped = True
@@ -115,7 +112,7 @@ class EtcdMetadataStore:
         return self._list(self._records.ledgers.ids, scope_id)
 
     def watch_ledger(self, ledger_id: int, changed: Callable[[], None]) -> Callable[[], None]:
-        return self._watch(ledger_id, changed)
+        return self._looks.watch(ledger_id, changed)
 
     # Bookies ------------------------------------------------------------------------------------------------------
 
@@ -142,7 +139,7 @@ class EtcdMetadataStore:
         return self._operate(self._records.bookies.info, bookie_id)
 
     def watch_bookies(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return self._watch(BOOKIES, changed)
+        return self._looks.watch(BOOKIES, changed)
 
     def read_cookie(self, bookie_id: BookieId) -> Deferred[tuple[bytes, int] | None]:
         return self._operate(self._records.cookies.read, bookie_id)
@@ -197,26 +194,13 @@ class EtcdMetadataStore:
     def _after_first_looks(self, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         """Run it when the watches that were asked for before it have begun: it must not read what is older."""
         deadline = self._client.deadline()
-        if not self._first_looks or self._stopped:
+        if self._stopped:
             return self._run_until(deadline, worker, function, *args)
-        return self._first_look_over().addCallback(lambda _: self._run_until(deadline, worker, function, *args))
+        looked = self._looks.after_first_looks()
+        return looked.addCallback(lambda _: self._run_until(deadline, worker, function, *args))
 
-    def _first_look_over(self) -> Deferred[None]:
-        """Fires after the last of the first looks; fails when that takes longer than an operation may."""
-        looked: Deferred[None] = Deferred()
-        timeout_s, hosts = self._client.timeout_s, self._client.hosts
-        late = MetadataUnavailable(
-            f"etcd at {hosts} did not answer within {timeout_s:g} s: watches that were asked for before have not begun"
-        )
-        timer = self._reactor.callLater(timeout_s, looked.errback, late)
-
-        def over(_: None) -> None:
-            if timer.active():
-                timer.cancel()
-                looked.callback(None)
-
-        self._first_looks[-1].addCallback(over)
-        return looked
+    def _run_look(self, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
+        return self._run(self._look_worker, function, *args)
 
     def _run(self, worker: Any, function: Callable[..., Any], *args: Any) -> Deferred[Any]:
         return self._run_until(self._client.deadline(), worker, function, *args)
@@ -237,35 +221,6 @@ class EtcdMetadataStore:
 
     def _end(self) -> Deferred[None]:
         ended = self._leases.run(self._records.close)
-        for worker in (self._leases, self._operations, self._lists, self._looks):
+        for worker in (self._leases, self._operations, self._lists, self._look_worker):
             ended.addBoth(lambda _, worker=worker: worker.stop())
         return ended.addCallback(lambda _: None)  # type: ignore[no-any-return]
-
-    # Changes ------------------------------------------------------------------------------------------------------
-
-    def _watch(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
-        end = self._watches.add(key, changed)
-        looked = self._look(frozenset({key}))
-        self._first_looks.append(looked)
-        looked.addCallback(lambda _: self._first_looks.remove(looked))
-        return end
-
-    def _told(self, key: Key | None) -> None:
-        self._look(self._watches.keys if key is None else self._watches.keys & {key})
-
-    def _look(self, keys: frozenset[Key]) -> Deferred[None]:
-        """Look for changes of ``keys``; fires in any case, when that is done."""
-        if not keys or self._stopped:
-            return succeed(None)
-        looked = self._run(self._looks, self._records.stamps, keys)
-        return looked.addCallbacks(self._saw, self._look_failed, errbackArgs=(keys,))
-
-    def _saw(self, stamps: dict[Key, Any]) -> None:
-        self._watches.saw(stamps)
-
-    def _look_failed(self, failure: Any, keys: frozenset[Key]) -> None:
-        if not failure.check(MetadataError):
-            self._log.failure("looking for changes in etcd", failure)
-        self._watches.missed(keys)
-        if not self._stopped:
-            self._reactor.callLater(_LOOK_AGAIN_AFTER_S, lambda: self._look(self._watches.keys & keys))

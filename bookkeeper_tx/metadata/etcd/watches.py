@@ -92,6 +92,14 @@ class EtcdWatches:
             stream.requests.put(messages.WatchRequest(create_request=create))
         return watch_id
 
+    def unwatch(self, key: Key) -> None:
+        """Tell no more of ``key``."""
+        with self._changed:
+            if self._stream is not None and key in self._stream.ids:
+                watch_id = self._stream.ids.pop(key)
+                del self._stream.keys[watch_id]
+                self._stream.requests.put(_cancel(watch_id))
+
     def close(self) -> None:
         """End the stream and its thread."""
         with self._changed:
@@ -147,6 +155,9 @@ class EtcdWatches:
             key = stream.keys.pop(answer.watch_id)
             del stream.ids[key]
             if not answer.canceled:
-                cancel = messages.WatchCancelRequest(watch_id=answer.watch_id)
-                stream.requests.put(messages.WatchRequest(cancel_request=cancel))
+                stream.requests.put(_cancel(answer.watch_id))
         self._tell(key)
+
+
+def _cancel(watch_id: int) -> Any:
+    return messages.WatchRequest(cancel_request=messages.WatchCancelRequest(watch_id=watch_id))

@@ -1,14 +1,17 @@
 """A cluster's root in ZooKeeper: made once, and checked for a layout that is built here."""
 
 import uuid
+from collections.abc import Coroutine
+from typing import Any
 
 import construct
 from kazoo import exceptions
 
-from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataUnavailable
+from bookkeeper_tx.errors import InvalidConfig, MetadataConflict, MetadataCorrupt, MetadataError, MetadataUnavailable
 from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
-from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure
+from bookkeeper_tx.metadata.zookeeper.paths import name_of_another_layout
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, ensure, refusal, said
 from protocol_specs.metadata import layout as spec
 
 _ATTEMPTS_MAX = 5
@@ -23,24 +26,44 @@ class ZooKeeperCluster:
         self._root = root
         self._wanted_layout = wanted_layout
         self.layouts: tuple[str, ...] = (wanted_layout,) if wanted_layout else LAYOUTS
-        """The layouts that the cluster may have: only its own, once that is known."""
-        self._checked = False
+        """The layouts that the cluster may have, the likely one first; only its own, once that is known."""
+        self._is_known = False
 
     async def check(self) -> None:
-        """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if its layout is not the wanted one."""
-        if self._checked:
+        """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if its layout is not the wanted one.
+
+        A cluster without LAYOUT is taken for one of the wanted layout, or the hierarchical one; never for good, since
+        somebody may be making LAYOUT.
+        """
+        if self._is_known:
             return
         record = await self._get(spec.LAYOUT)
         if record is not None:
             self.layouts = (self._checked_layout(record),)
+            self._is_known = True
         elif await self._requests.insist("exists", f"{self._root}/{spec.AVAILABLE}") is None:
             raise MetadataUnavailable(
                 f"there is no cluster at {self._root} in ZooKeeper at {self._requests.hosts}: "
                 "make one with `bktx cluster init`"
             )
-        else:
-            self.layouts = self.layouts[:1]  # a cluster without LAYOUT is laid out hierarchically, or as it is wanted
-        self._checked = True
+
+    async def check_layout(self) -> None:
+        """As :meth:`check`, and raise MetadataError without LAYOUT: who lists ledgers may delete what is not listed."""
+        await self.check()
+        if not self._is_known:
+            raise MetadataError(
+                f"{self._root}/{spec.LAYOUT} is missing in ZooKeeper at {self._requests.hosts}, so nobody can tell "
+                "where the cluster's ledgers are; `bktx cluster init` with the layout in the metadata URI writes it"
+            )
+
+    async def checked(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Do ``work`` after :meth:`check`."""
+        try:
+            await self.check()
+        except BaseException:
+            work.close()
+            raise
+        return await work
 
     async def check_if_there(self) -> None:
         """As :meth:`check`, but without an error if there is no cluster."""
@@ -71,8 +94,11 @@ class ZooKeeperCluster:
                 if await self._get(spec.INSTANCE_ID) == instance_id:
                     return True
                 continue
-            if not any(isinstance(result, Exception) for result in results):
+            failed = refusal(results)
+            if failed is None:
                 return is_new
+            if not isinstance(failed[1], exceptions.NodeExistsError | exceptions.NoNodeError):
+                raise said(self._requests, missing[failed[0]][0], failed[1])
         raise MetadataConflict(f"others kept changing {self._root} while a cluster was being made there")
 
     async def instance_id(self) -> str | None:
@@ -94,7 +120,19 @@ class ZooKeeperCluster:
         is_new = there <= {self._root}
         if not is_new:
             there.add(f"{self._root}/{spec.INSTANCE_ID}")
+            if f"{self._root}/{spec.LAYOUT}" not in there:
+                await self._check_ledgers()
         return [(path, data) for path, data in nodes.items() if path not in there], is_new
+
+    async def _check_ledgers(self) -> None:
+        """Raise InvalidConfig if an old cluster has ledgers which the layout that it is about to get would not find."""
+        layout, names = self.layouts[0], await self._requests.insist("get_children", self._root)
+        found = name_of_another_layout(layout, names)
+        if found is not None:
+            raise InvalidConfig(
+                f"the cluster at {self._root} in ZooKeeper at {self._requests.hosts} has no {spec.LAYOUT}, and {found} "
+                f"there is not of the layout {layout!r}; name the cluster's layout in the metadata URI"
+            )
 
     async def _get(self, name: str) -> bytes | None:
         try:

@@ -25,9 +25,13 @@ _UNKNOWN_OUTCOME = (
 )
 
 
+DENIALS = (exceptions.NoAuthError, exceptions.InvalidACLError, exceptions.SessionClosedRequireSaslError)
+"""The errors that say that we may not do something."""
+
 _DENIED = {
-    exceptions.NoAuthError: "the access lists of these nodes do not let us do that",
-    exceptions.InvalidACLError: "nodes for ourselves alone cannot be made, because it does not know who we are",
+    exceptions.NoAuthError: "the access list of {} does not let us do that",
+    exceptions.InvalidACLError: "{} cannot be made for ourselves alone, because it does not know who we are",
+    exceptions.SessionClosedRequireSaslError: "it takes only users who log in with a password, also for {}",
 }
 
 
@@ -45,18 +49,22 @@ def not_reached(hosts: str, timeout_s: float, hint: str = "") -> MetadataUnavail
     return MetadataUnavailable(f"no ZooKeeper at {hosts} answered within {timeout_s:g} s{hint}")
 
 
-def not_answered(hosts: str, timeout_s: float) -> MetadataUnavailable:
-    """Return the error for an operation that took too long."""
+def not_answered(hosts: str, timeout_s: float, reason: str = "") -> MetadataUnavailable:
+    """Return the error for an operation that took too long; ``reason`` is what the servers have said meanwhile."""
     return MetadataUnavailable(
-        f"ZooKeeper at {hosts} did not answer within {timeout_s:g} s; a change that was asked for may be made or not"
+        f"ZooKeeper at {hosts} did not answer within {timeout_s:g} s{reason}; "
+        "a change that was asked for may be made or not"
     )
 
 
 def refused(hosts: str, error: BaseException) -> MetadataError:
     """Return the error for an unexpected answer of the server."""
-    if isinstance(error, (exceptions.NoAuthError, exceptions.InvalidACLError)):
-        return MetadataAccessDenied(
-            f"ZooKeeper at {hosts}: {_DENIED[type(error)]}; look at the password or certificate that it is given, and "
-            "at zkEnableSecurity"
-        )
     return MetadataError(f"ZooKeeper at {hosts} refused: {error!r}")
+
+
+def denied(hosts: str, error: BaseException, path: str) -> MetadataAccessDenied:
+    """Return the error for one of :data:`DENIALS`, about the node at ``path``."""
+    return MetadataAccessDenied(
+        f"ZooKeeper at {hosts}: {_DENIED[type(error)].format(path)}; look at the password or certificate that it is "
+        "given, and at zkEnableSecurity"
+    )

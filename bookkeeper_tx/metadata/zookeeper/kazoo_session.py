@@ -60,6 +60,10 @@ class KazooSession:
         self._waiting: list[Deferred[None]] = []
         self._shutdown_trigger: Any = None
 
+    def why_not(self, within_s: float) -> str:
+        """Return why the servers have turned us away in the last ``within_s`` seconds, behind a colon; or nothing."""
+        return self._access.why_not(within_s)
+
     @property
     def session_id(self) -> int | None:
         """The id of the present session, as ``ephemeralOwner`` gives it."""

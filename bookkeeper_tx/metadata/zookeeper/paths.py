@@ -52,6 +52,10 @@ class Form:
         """Tell whether a node called ``name``, ``depth`` groups below the folder, can have ledgers below it."""
         return bool(re.fullmatch(self._digits(self.groups[depth]), name, re.ASCII))
 
+    def is_in_root(self, name: str) -> bool:
+        """Tell whether a node in the cluster's root, or what is below it, can have ledgers of scope 0 in this form."""
+        return self.is_range(name, 0) if len(self.groups) > 1 else self._ledger.fullmatch(name) is not None
+
     def ids_of(self, folder: str, names: Iterable[str]) -> Iterator[int]:
         """Yield the ids of those ``names`` that are ledgers, in the folder with this path relative to the root."""
         digits = "".join(folder.split("/")[len(self.folder) :])
@@ -69,6 +73,12 @@ _SCOPED = Form((spec.SCOPED,), spec.SCOPED_GROUPS, 16)
 
 _FORMS = {HIERARCHICAL: (_SHORT, _LONG), LONG_HIERARCHICAL: (_LONG,), FLAT: (_FLAT,)}
 """By layout: the forms of ledgers of scope 0, with ascending ids."""
+
+
+def name_of_another_layout(layout: str, names: Iterable[str]) -> str | None:
+    """Return one of the names in a cluster's root that has ledgers which ``layout`` would not find, if one has."""
+    others = {form for forms in _FORMS.values() for form in forms} - {*_FORMS[layout]}
+    return next((name for name in names if any(each.is_in_root(name) for each in others)), None)
 
 
 @frozen

@@ -46,6 +46,9 @@ class ZooKeeperRegistrations:
         self._reactor = reactor
         self._wanted: dict[BookieId, Registration] = {}
         self._session_id: int | None = None
+        self._is_registering_again = False
+        self._said = ""
+        """The last reason why that failed; it is logged once."""
         self._lock = DeferredLock()
 
     async def register(self, bookie_id: BookieId, wanted: Registration) -> None:
@@ -75,13 +78,13 @@ class ZooKeeperRegistrations:
 
     def connected_again(self) -> None:
         """Register again if the session is a new one: the nodes of the old one are gone."""
+        if self._requests.stopped or self._is_registering_again:
+            return  # one attempt at a time, or a login that fails again and again would begin more and more
         if self._wanted and self._requests.session.session_id != self._session_id:
             self._log.info("new ZooKeeper session: registering again")
-            self._register_all()
-
-    def _register_all(self) -> None:
-        again = self._requests.within(self._again(), self.patience_s)
-        again.addErrback(self._again_failed)
+            self._is_registering_again = True
+            again = self._requests.within(self._again(), self.patience_s)
+            again.addCallbacks(self._registered_again, self._again_failed)
 
     async def _again(self) -> None:
         await self._lock.acquire()
@@ -99,14 +102,20 @@ class ZooKeeperRegistrations:
         finally:
             self._lock.release()
 
-    def _again_failed(self, failure: Any) -> None:
-        self._log.failure("could not register again", failure)
-        if not self._requests.stopped and failure.check(MetadataError):
-            self._reactor.callLater(_AGAIN_AFTER_S, self._retry)
+    def _registered_again(self, _: None) -> None:
+        self._is_registering_again, self._said = False, ""
+        self.connected_again()  # if that session has ended meanwhile
 
-    def _retry(self) -> None:
-        if not self._requests.stopped and self._session_id != self._requests.session.session_id:
-            self._register_all()
+    def _again_failed(self, failure: Any) -> None:
+        self._is_registering_again = False
+        if not failure.check(MetadataError):
+            self._log.failure("could not register again", failure)
+            return
+        if str(failure.value) != self._said:
+            self._said = str(failure.value)
+            self._log.warn("could not register again, trying on: {error}", error=failure.value)
+        if not self._requests.stopped:
+            self._reactor.callLater(_AGAIN_AFTER_S, self.connected_again)
 
     async def _register(self, bookie_id: BookieId, wanted: Registration) -> None:
         path, other = self._bookies.paths(bookie_id, wanted.read_only)

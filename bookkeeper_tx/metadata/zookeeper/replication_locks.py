@@ -3,6 +3,8 @@
 A cluster in which no auto-recovery has ever run has no folder of locks; then there is nobody to lock out.
 """
 
+from collections.abc import Callable
+
 from kazoo import exceptions
 
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
@@ -14,10 +16,12 @@ from protocol_specs.metadata import layout as spec
 class ReplicationLocks:
     """The locks below one root; those that are held end with the session."""
 
-    def __init__(self, requests: Requests, root: str) -> None:
+    def __init__(self, requests: Requests, root: str, session_id: Callable[[], int | None]) -> None:
+        """``session_id`` returns the id of the session that there is now."""
         self._requests = requests
-        self._held: set[int] = set()
-        """The ledgers whose locks are nodes of ours."""
+        self._session_id = session_id
+        self._held: dict[int, int | None] = {}
+        """The ledgers whose locks are nodes of ours, and the sessions that the nodes are of."""
         self._folder = f"{root}/{spec.UNDER_REPLICATION}/{spec.REPLICATION_LOCKS}"
 
     async def lock(self, ledger_id: int, bookie_id: BookieId) -> bool:
@@ -27,23 +31,24 @@ class ReplicationLocks:
         while True:
             try:
                 await self._requests.once("create", path, owner, ephemeral=True)
-                self._held.add(ledger_id)
-                return True
             except ConnectionLost:
                 repeated = True
+                continue
             except exceptions.NoNodeError:
                 return True
             except exceptions.NodeExistsError:
                 if not repeated or not await self._is_owner(path, owner):
                     return False
-                self._held.add(ledger_id)
+            stat = await self._requests.insist("exists", path)
+            if stat is not None and stat.ephemeralOwner == self._session_id():
+                self._held[ledger_id] = stat.ephemeralOwner
                 return True
+            # The session has ended since, and the node with it.
 
     async def unlock(self, ledger_id: int) -> None:
-        """Give back a lock."""
-        if ledger_id not in self._held:
+        """Give back a lock; one whose session has ended may be somebody else's by now."""
+        if ledger_id not in self._held or self._held.pop(ledger_id) != self._session_id():
             return
-        self._held.discard(ledger_id)
         try:
             await self._requests.insist("delete", self._path(ledger_id))
         except exceptions.NoNodeError:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from kazoo import exceptions
 
-from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import DENIALS, ConnectionLost, denied
 
 
 class Requests(Protocol):
@@ -39,6 +39,21 @@ class Requests(Protocol):
         """Run ``coroutine``; after the operation timeout it fails with MetadataUnavailable."""
 
 
+def refusal(results: Sequence[Any]) -> tuple[int, Exception] | None:
+    """Return which request has ended a transaction, and its error; None if all is done."""
+    for index, result in enumerate(results):
+        if isinstance(result, Exception) and not isinstance(
+            result, (exceptions.RolledBackError, exceptions.RuntimeInconsistency)
+        ):
+            return index, result
+    return None
+
+
+def said(requests: Requests, path: str, error: Exception) -> Exception:
+    """Return the error of a transaction in which the node at ``path`` could not be made."""
+    return denied(requests.hosts, error, path) if isinstance(error, DENIALS) else error
+
+
 async def create_with_parents(requests: Requests, path: str, data: bytes, parents: list[str], **kwargs: Any) -> Any:
     """Create a node once, and its ``parents`` (nearest first) whenever they turn out to be missing.
 
@@ -64,10 +79,15 @@ async def _ensure_all(requests: Requests, chain: list[str]) -> None:
             results = await requests.commit([(path, b"") for path in chain])
         except ConnectionLost:
             continue  # the next transaction finds the nodes that were made
-        there = [isinstance(result, exceptions.NodeExistsError) for result in results]
-        if True not in there:
+        failed = refusal(results)
+        if failed is None or isinstance(failed[1], exceptions.NoNodeError):
             return
-        chain = chain[there.index(True) + 1 :]
+        index, error = failed
+        # Below a node where we may make none, a server says so of those that are there, too.
+        is_there = isinstance(error, exceptions.NodeExistsError) or await requests.insist("exists", chain[index])
+        if not is_there:
+            raise said(requests, chain[index], error)
+        chain = chain[index + 1 :]
 
 
 async def ensure(requests: Requests, path: str) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kazoo.handlers.threading import SequentialThreadingHandler
-
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.metadata.zookeeper.connections import Connections
 from bookkeeper_tx.security.client_context import client_context
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.security.tls_reasons import reason_of
@@ -31,11 +30,13 @@ Refused = Callable[[str], None]
 """Is told, on kazoo's thread, why a handshake failed."""
 
 
-class TlsHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+class TlsConnections(Connections):
     """kazoo's threads and sockets, the latter inside TLS."""
 
-    def __init__(self, tls: TlsConfig, refused: Refused) -> None:
-        super().__init__()
+    def __init__(
+        self, tls: TlsConfig, refused: Refused, trying: Callable[[Any], None], died: Callable[[Exception], None]
+    ) -> None:
+        super().__init__(trying, died)
         self._tls = tls
         self._refused = refused
 

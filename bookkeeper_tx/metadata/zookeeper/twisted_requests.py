@@ -9,7 +9,14 @@ from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.zookeeper.kazoo_client import PAUSE_AFTER_LOSS_S, ConnectionLost, not_answered, refused
+from bookkeeper_tx.metadata.zookeeper.kazoo_client import (
+    DENIALS,
+    PAUSE_AFTER_LOSS_S,
+    ConnectionLost,
+    denied,
+    not_answered,
+    refused,
+)
 
 
 class TwistedRequests:
@@ -27,7 +34,10 @@ class TwistedRequests:
         return str(self.session.hosts)
 
     async def once(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        return await self._or_pause(self.session.submit(name, *args, **kwargs))
+        try:
+            return await self._or_pause(self.session.submit(name, *args, **kwargs))
+        except DENIALS as error:
+            raise denied(self.hosts, error, args[0]) from error
 
     async def insist(self, name: str, *args: Any, **kwargs: Any) -> Any:
         while True:
@@ -80,7 +90,7 @@ class TwistedRequests:
         def timed_out(result: Any, timeout_s: float) -> Any:
             if not (isinstance(result, Failure) and result.check(CancelledError)):  # type: ignore[no-untyped-call]
                 return result
-            raise not_answered(self.hosts, timeout_s)
+            raise not_answered(self.hosts, timeout_s, self.session.why_not(timeout_s))
 
         running.addTimeout(timeout_s, self._reactor, timed_out)
         return running.addBoth(ended).addErrback(self._explain)

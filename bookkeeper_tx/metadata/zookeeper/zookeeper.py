@@ -59,7 +59,7 @@ class ZooKeeperMetadataStore:
         self._underreplication = Underreplication(self._requests, root)
         self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
-        self._locks = ReplicationLocks(self._requests, root)
+        self._locks = ReplicationLocks(self._requests, root, lambda: self._session.session_id)
         self._watches = NodeWatches(self._requests, reactor)
 
     def start(self) -> Deferred[None]:
@@ -105,7 +105,7 @@ class ZooKeeperMetadataStore:
 
     def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
         async def check_and_list() -> list[int]:
-            await self._requests.within(self._cluster.check())
+            await self._requests.within(self._cluster.check_layout())
             return await self._ledgers.ids(scope_id)
 
         return Deferred.fromCoroutine(check_and_list())
@@ -193,15 +193,7 @@ class ZooKeeperMetadataStore:
         return self._trees()[0]
 
     def _operate(self, work: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Deferred[Any]:
-        async def check_and_work() -> Any:
-            try:
-                await self._cluster.check()
-            except BaseException:
-                work.close()
-                raise
-            return await work
-
-        return self._requests.within(check_and_work(), extra_timeout_s)
+        return self._requests.within(self._cluster.checked(work), extra_timeout_s)
 
     def _connected_again(self) -> None:
         self._registrations.connected_again()

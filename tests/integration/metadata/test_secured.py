@@ -109,9 +109,9 @@ def test_who_is_not_known_is_told_so(secured: SecuredZooKeeper, root: str) -> No
     tls = secured.security().tls
     for security in (None, MetadataSecurity(tls=tls), MetadataSecurity(tls=tls, login=SaslClient("other", "other"))):
         hosts = secured.server.hosts if security is None else secured.hosts
-        with pytest.raises(MetadataAccessDenied, match="access lists of these nodes"):
+        with pytest.raises(MetadataAccessDenied, match="the access list of "):
             open_blocking_store(f"zk://{hosts}{root}", LONG_S, security)
-        with pytest.raises(MetadataAccessDenied, match="access lists of these nodes"):
+        with pytest.raises(MetadataAccessDenied, match="the access list of "):
             on_twisted(f"zk://{hosts}{root}", security, everything)
 
 

@@ -237,7 +237,7 @@ def test_nothing_waits_longer_than_the_time_limit(
     ("answer", "error", "said"),
     [
         (exceptions.BadArgumentsError, MetadataError, "refused: BadArgumentsError"),
-        (exceptions.NoAuthError, MetadataAccessDenied, "access lists of these nodes"),
+        (exceptions.NoAuthError, MetadataAccessDenied, "the access list of /made/"),
         (exceptions.InvalidACLError, MetadataAccessDenied, "it does not know who we are"),
     ],
 )

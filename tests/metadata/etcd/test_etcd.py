@@ -187,7 +187,7 @@ def test_an_operation_waits_for_watches_before_it_no_longer_than_it_may_take(sto
     stores.clock.advance(TTL_S - 0.1)
     assert not reading.called
     stores.clock.advance(0.1)
-    assert "watches that were asked for before" in str(failure_of(reading, MetadataUnavailable))
+    assert "fake:2379 did not answer within 9 s" in str(failure_of(reading, MetadataUnavailable))
     looks.jobs.clear()
 
 

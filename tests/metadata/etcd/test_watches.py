@@ -184,6 +184,20 @@ def test_nothing_is_watched_after_close(world: World) -> None:
         world.watches.watch({1: ("/l/1", "")})
 
 
+def test_what_nobody_watches_any_more_is_not_watched_in_etcd(world: World) -> None:
+    world.watches.watch({1: ("/l/1", ""), 2: ("/l/2", "")})
+    first = world.next_asked().create_request
+    world.next_asked()
+    world.watches.unwatch(1)
+    world.watches.unwatch(1)
+    world.watches.unwatch(3)
+    assert world.next_asked().cancel_request.watch_id == first.watch_id
+    (stream,) = world.streams
+    stream.change(first.watch_id)  # was on its way
+    stream.change(first.watch_id + 1)
+    assert world.told.get(timeout=TIMEOUT_S) == 2
+
+
 def test_after_close_nothing_is_told(world: World) -> None:
     world.watches.watch({1: ("/l/1", "")})
     world.watches.close()

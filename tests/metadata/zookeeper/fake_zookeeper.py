@@ -51,6 +51,8 @@ class FakeZooKeeper:
     watches: list[tuple[str, Callable[[Any], None]]] = field(factory=list)
     requests: list[tuple[str, str]] = field(factory=list)
     """Name and path of each request that was carried out."""
+    forbidden: set[str] = field(factory=set)
+    """The nodes below which nobody may make others."""
 
     def paths(self) -> list[str]:
         return sorted(self.nodes)[1:]
@@ -81,6 +83,8 @@ class FakeZooKeeper:
         above = self.node(parent)
         if above.owner:
             raise exceptions.NoChildrenForEphemeralsError
+        if parent in self.forbidden:
+            raise exceptions.NoAuthError
         if sequence:
             path += f"{above.sequence:010d}"
         if path in self.nodes:
@@ -201,6 +205,9 @@ class FakeSession:
         self.stopped = True
         self.server.end_session(self.session_id)
         return succeed(None)
+
+    def why_not(self, within_s: float) -> str:
+        return ""
 
     def submit(self, name: str, path: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         if self.stopped:

@@ -7,13 +7,13 @@ import sys
 from typing import Any
 
 from attrs import define
-from kazoo import exceptions
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import react
 
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
+from protocol_specs.metadata.layout import FACTORY_CLASS_OF
 from tests.memory import memory_peak_mib
 
 COUNT = 1_000_000
@@ -23,9 +23,9 @@ GROUPS = {HIERARCHICAL: (2, 4, 4), FLAT: (10,)}
 
 @define
 class Session:
-    """A session on a cluster with ledgers 0 to COUNT - 1; it has no LAYOUT."""
+    """A session on a cluster with ledgers 0 to COUNT - 1."""
 
-    groups: tuple[int, ...]
+    layout: str
     hosts: str = "none:1"
     session_id: int = 1
     connected_again: Any = None
@@ -38,14 +38,15 @@ class Session:
 
     def submit(self, name: str, path: str, **_: Any) -> Deferred[Any]:
         if name == "get":
-            return fail(exceptions.NoNodeError())
+            return succeed((f"2\n{FACTORY_CLASS_OF[self.layout].decode()}:1".encode(), None))
         return succeed(self.children(path) if name == "get_children" else path)
 
     def children(self, path: str) -> list[str]:
+        groups = GROUPS[self.layout]
         above = path.removeprefix(ROOT).split("/")[1:]
-        if any(not name.isdecimal() or len(name) != size for name, size in zip(above, self.groups, strict=False)):
+        if any(not name.isdecimal() or len(name) != size for name, size in zip(above, groups, strict=False)):
             return []
-        size, below = self.groups[len(above)], sum(self.groups[len(above) + 1 :])
+        size, below = groups[len(above)], sum(groups[len(above) + 1 :])
         first = int("".join(above) or "0") * 10 ** (size + below)
         count = min(10**size, -(-(COUNT - first) // 10**below))
         prefix = "" if below else "L"
@@ -55,7 +56,7 @@ class Session:
 
 async def main(reactor: Any, layout: str) -> None:
     uri = ZooKeeperUri(("none:1",), ROOT, layout)
-    store = ZooKeeperMetadataStore(uri, reactor, make_session=lambda *_: Session(GROUPS[layout]))
+    store = ZooKeeperMetadataStore(uri, reactor, make_session=lambda *_: Session(layout))
     await store.start()
     listed = await store.list_ledgers()
     assert listed == list(range(COUNT))

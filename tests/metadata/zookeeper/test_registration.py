@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from twisted.logger import LogLevel, capturedLogs
 
 from bookkeeper_tx.errors import BookieIdInUse
 from tests.conftest import result_of
@@ -81,6 +82,23 @@ def test_registering_again_is_tried_until_it_succeeds(world: World) -> None:
     session.down = False
     world.wait(60)
     assert result_of(store.writable_bookies()) == frozenset({"a:1"})
+
+
+def test_of_many_sessions_that_come_and_go_one_attempt_to_register_is_made_at_a_time(world: World) -> None:
+    store, session = world.open()
+    result_of(store.register_bookie("a:1", INFO))
+    session.down = True
+    with capturedLogs() as events:
+        for _ in range(60):
+            session.expire()
+            world.wait(2)
+            assert len(session.waiting) <= 1
+    said = [event["log_format"] for event in events if event["log_level"] is not LogLevel.info]
+    assert said == ["could not register again, trying on: {error}"]
+    session.down = False
+    world.wait(30)
+    assert result_of(store.writable_bookies()) == {"a:1"}
+    assert world.server.nodes["/made/ledgers/available/a:1"].owner == session.session_id
 
 
 def test_the_node_of_a_dead_process_is_waited_for(world: World) -> None:

@@ -48,3 +48,15 @@ def test_a_lost_answer_is_no_other_one_s_lock(world: World, carried_out: bool) -
     session.lose("delete", carried_out)
     world.settle(store.unlock_replication(7))
     assert f"{LOCKS}/urL0000000007" not in world.server.nodes
+
+
+def test_a_lock_whose_session_has_ended_is_not_given_back_for_who_has_it_now(world: World) -> None:
+    (store, session), (other, _) = world.open(), world.open()
+    assert result_of(store.lock_replication(7, "a:1")) is True
+    session.expire()
+    assert result_of(other.lock_replication(7, "b:1")) is True
+    result_of(store.unlock_replication(7))
+    assert world.server.nodes[f"{LOCKS}/urL0000000007"].data == b'bookieId: "b:1"\n'
+    assert result_of(store.lock_replication(8, "a:1")) is True
+    result_of(store.unlock_replication(8))
+    assert f"{LOCKS}/urL0000000008" not in world.server.nodes

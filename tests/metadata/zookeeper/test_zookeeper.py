@@ -11,7 +11,9 @@ from attrs import evolve
 
 from bookkeeper_tx.errors import (
     InvalidConfig,
+    MetadataAccessDenied,
     MetadataCorrupt,
+    MetadataError,
     MetadataUnavailable,
 )
 from bookkeeper_tx.metadata.ledger_record.serialization import serialize
@@ -100,6 +102,87 @@ def test_another_layout_is_fatal_at_start(
     store, session = world.unstarted()
     assert reason in str(failure_of(store.start(), error))
     assert session.stopped
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "path", "use"),
+    [
+        ("/made/ledgers/00", "/made/ledgers/00/0001", lambda store: store.create_ledger(10_000, METADATA)),
+        ("/made/ledgers", "/made/ledgers/01", lambda store: store.create_ledger(10**8, METADATA)),
+        ("/made/ledgers", "/made/ledgers/cookies", lambda store: store.write_cookie("a:1", b"x", None)),
+        ("/made/ledgers", "/made/ledgers/idgen", lambda store: store.new_ledger_id()),
+        ("/made/ledgers", "/made/ledgers/ID-records", lambda store: store.write_record(("a",), b"x", None)),
+    ],
+)
+def test_a_node_below_which_nothing_may_be_made_is_named_at_once(
+    world: World, forbidden: str, path: str, use: Callable[[Any], Any]
+) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add(forbidden)
+    assert f"the access list of {path} does not" in str(failure_of(use(store), MetadataAccessDenied))
+
+
+def test_ranges_are_made_where_they_may_be(world: World) -> None:
+    store, _ = world.open()
+    result_of(store.create_ledger(1, METADATA))
+    world.server.forbidden.add("/made/ledgers")
+    result_of(store.create_ledger(10_000, METADATA))
+    assert result_of(store.list_ledgers()) == [1, 10_000]
+
+
+def test_a_cluster_that_may_not_be_made_is_no_conflict(world: World) -> None:
+    world.server.create("/made", b"")
+    world.server.forbidden.add("/made")
+    store, _ = world.unstarted()
+    result_of(store.start())
+    assert "the access list of /made/ledgers does not" in str(failure_of(store.initialize(), MetadataAccessDenied))
+
+
+# A cluster without LAYOUT ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("layout", "wanted"), [("flat", None), ("hierarchical", "flat"), ("hierarchical", None)])
+def test_ledgers_are_not_listed_by_a_guess(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    record = world.server.nodes["/made/ledgers/LAYOUT"].data
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    for scope_id in (None, 0):
+        assert "LAYOUT is missing" in str(failure_of(other.list_ledgers(scope_id), MetadataError))
+    if wanted is None:
+        world.server.create("/made/ledgers/LAYOUT", record)
+        assert result_of(other.list_ledgers(None)) == [7]
+        result_of(other.create_ledger(8, METADATA))
+        assert result_of(store.list_ledgers(None)) == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("layout", "wanted"),
+    [("flat", None), ("flat", "hierarchical"), ("hierarchical", "flat"), ("hierarchical", "longhierarchical")],
+)
+def test_an_old_cluster_gets_no_layout_that_does_not_find_its_ledgers(layout: str, wanted: str | None) -> None:
+    world = World(layout)
+    store, _ = world.open()
+    result_of(store.create_ledger(7, METADATA))
+    world.server.delete("/made/ledgers/LAYOUT")
+    world.uri = evolve(world.uri, layout=wanted)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert "name the cluster's layout" in str(failure_of(other.initialize(), InvalidConfig))
+    assert "/made/ledgers/LAYOUT" not in world.server.nodes
+    world.uri = evolve(world.uri, layout=layout)
+    other, _ = world.unstarted()
+    result_of(other.start())
+    assert result_of(other.initialize()) is False
+    assert result_of(other.list_ledgers()) == [7]
+
+
+# Layouts --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_cluster_of_the_long_layout() -> None:
