@@ -249,3 +249,15 @@ def test_a_lock_is_held_by_one_until_it_is_given_back_or_the_lease_ends(world: W
     other.revoke()
     world.lose_next("Txn", "answer")
     assert locks.lock(7, "a:1", mine)
+
+
+@pytest.mark.parametrize("what", ["request", "answer"])
+def test_a_lock_that_this_process_holds_is_not_taken_again_after_a_lost_request(world: World, what: str) -> None:
+    lease, locks = world.new_lease(), world.records.locks
+    world.lose_next("Txn", what)
+    assert locks.lock(7, "a:1", lease)
+    world.lose_next("Txn", what)
+    assert not locks.lock(7, "a:1", lease)
+    locks.unlock(7, lease)
+    world.lose_next("Txn", what)
+    assert locks.lock(7, "a:1", lease)
