@@ -166,7 +166,7 @@ def test_who_only_watches_notices_a_server_that_says_nothing(own_etcd: Etcd) -> 
     told: SimpleQueue[Any] = SimpleQueue()
     with closing(EtcdChannel([own_etcd.hosts])) as channel:
         watches = EtcdWatches(EtcdClient(channel, 20), told.put)
-        watches.watch(1, "/ledgers/1")
+        watches.watch({1: ("/ledgers/1", "")})
         own_etcd.pause()
         assert told.get(timeout=SILENCE_NOTICED_S) is None
         watches.close()
