@@ -29,6 +29,10 @@ class BlockingRequests:
     def hosts(self) -> str:
         return self._session.hosts
 
+    @property
+    def session_id(self) -> int | None:
+        return self._session.session_id
+
     async def once(self, name: str, *args: Any, **kwargs: Any) -> Any:
         request = getattr(self._session.client, name + "_async")
         try:

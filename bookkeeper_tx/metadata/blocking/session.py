@@ -71,6 +71,11 @@ class BlockingSession:
         except exceptions.WriterNotClosedException:
             pass  # the server does not answer; kazoo's threads are daemons, and end when they notice
 
+    @property
+    def session_id(self) -> int | None:
+        """The id of the present session."""
+        return self.client.client_id[0] if self.client.client_id else None
+
     def deadline(self, extra_timeout_s: float = 0) -> float:
         """Return the time at which an operation that begins now has to be over."""
         return self._clock() + self._timeout_s + extra_timeout_s

@@ -123,10 +123,18 @@ class ZooKeeperLedgers:
     async def ids(self, scope_id: int | None) -> list[int]:
         """Return the ids of a scope, of all scopes for None, ascending.
 
-        The time limit holds for each range, not for the whole: there may be any number of ledgers.
+        The time limit holds for each range, not for the whole: there may be any number of ledgers.  A new session may
+        be on a server that is behind the one that was synced, so the list begins anew with it.
         """
+        while True:
+            await self._requests.within(self._requests.insist("sync", self._tree().root))
+            session_id = self._requests.session_id
+            found = await self._ids_in_session(scope_id)
+            if self._requests.session_id == session_id:
+                return found
+
+    async def _ids_in_session(self, scope_id: int | None) -> list[int]:
         tree = self._tree()
-        await self._requests.within(self._requests.insist("sync", tree.root))
         found: list[int] = []
         branches = tree.branches(scope_id)
         while branches:

@@ -3,8 +3,6 @@
 A cluster in which no auto-recovery has ever run has no folder of locks; then there is nobody to lock out.
 """
 
-from collections.abc import Callable
-
 from kazoo import exceptions
 
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
@@ -16,10 +14,8 @@ from protocol_specs.metadata import layout as spec
 class ReplicationLocks:
     """The locks below one root; those that are held end with the session."""
 
-    def __init__(self, requests: Requests, root: str, session_id: Callable[[], int | None]) -> None:
-        """``session_id`` returns the id of the session that there is now."""
+    def __init__(self, requests: Requests, root: str) -> None:
         self._requests = requests
-        self._session_id = session_id
         self._held: dict[int, int | None] = {}
         """The ledgers whose locks are nodes of ours, and the sessions that the nodes are of."""
         self._folder = f"{root}/{spec.UNDER_REPLICATION}/{spec.REPLICATION_LOCKS}"
@@ -40,14 +36,14 @@ class ReplicationLocks:
                 if not repeated or not await self._is_owner(path, owner):
                     return False
             stat = await self._requests.insist("exists", path)
-            if stat is not None and stat.ephemeralOwner == self._session_id():
+            if stat is not None and stat.ephemeralOwner == self._requests.session_id:
                 self._held[ledger_id] = stat.ephemeralOwner
                 return True
             # The session has ended since, and the node with it.
 
     async def unlock(self, ledger_id: int) -> None:
         """Give back a lock; one whose session has ended may be somebody else's by now."""
-        if ledger_id not in self._held or self._held.pop(ledger_id) != self._session_id():
+        if ledger_id not in self._held or self._held.pop(ledger_id) != self._requests.session_id:
             return
         try:
             await self._requests.insist("delete", self._path(ledger_id))

@@ -20,6 +20,10 @@ class Requests(Protocol):
     def hosts(self) -> str:
         """The servers, for the text of errors."""
 
+    @property
+    def session_id(self) -> int | None:
+        """The session that there is now."""
+
     def once(self, name: str, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
 

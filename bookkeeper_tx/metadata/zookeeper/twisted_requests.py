@@ -33,6 +33,11 @@ class TwistedRequests:
     def hosts(self) -> str:
         return str(self.session.hosts)
 
+    @property
+    def session_id(self) -> int | None:
+        session_id: int | None = self.session.session_id
+        return session_id
+
     async def once(self, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
             return await self._or_pause(self.session.submit(name, *args, **kwargs))

@@ -59,7 +59,7 @@ class ZooKeeperMetadataStore:
         self._underreplication = Underreplication(self._requests, root)
         self._bookies = RegisteredBookies(self._requests, root)
         self._registrations = ZooKeeperRegistrations(self._requests, root, reactor, session_timeout_s)
-        self._locks = ReplicationLocks(self._requests, root, lambda: self._session.session_id)
+        self._locks = ReplicationLocks(self._requests, root)
         self._watches = NodeWatches(self._requests, reactor)
 
     def start(self) -> Deferred[None]:

@@ -86,6 +86,10 @@ class FakeKazoo:
     def connected(self) -> bool:
         return self.reachable and self.time.now >= self._down_until
 
+    @property
+    def client_id(self) -> tuple[int, bytes]:
+        return self.session_id, b""
+
     def start(self, timeout: float) -> None:
         if not self.reachable:
             self.time.sleep(timeout)

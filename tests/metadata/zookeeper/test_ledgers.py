@@ -205,6 +205,25 @@ def test_a_long_list_lets_others_have_their_turn(world: World, monkeypatch: pyte
     assert len(turns) >= len(made) // 10 - 3
 
 
+def test_a_list_that_two_sessions_have_read_begins_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, session = world.open()
+    for ledger_id in (1, 10_000, 2**40):
+        result_of(store.create_ledger(ledger_id, METADATA))
+    children, expired = world.server.children, []
+
+    def stale_children(path: str) -> list[str]:
+        """As of a server that is behind, to which a new session has come: there are no ledgers yet."""
+        if not expired:
+            expired.append(session.session_id)
+            session.expire()
+            return []
+        return children(path)
+
+    monkeypatch.setattr(world.server.__class__, "children", lambda _, path: stale_children(path))
+    assert result_of(store.list_ledgers()) == [1, 10_000, 2**40]
+    assert len(expired) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [HIERARCHICAL, FLAT])
 def test_a_million_ledgers_are_listed_in_little_memory(layout: str) -> None:
