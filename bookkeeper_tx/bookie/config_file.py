@@ -5,7 +5,7 @@ from typing import Any
 
 from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
-from bookkeeper_tx.metadata.uri import LAYOUTS
+from bookkeeper_tx.metadata.uri import LAYOUTS, shown_uri
 from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
 from bookkeeper_tx.security.zookeeper_keys import ZOOKEEPER_KEYS, metadata_security
 from bookkeeper_tx.text.listed import listed
@@ -137,7 +137,7 @@ def _with_layout(uri: str | None, settings: Mapping[str, Setting], warn: Warn) -
         if scheme in ("zk", "zk+null"):
             uri = f"zk+{layout}://{place}"
         elif uri is not None and scheme != f"zk+{layout}":
-            raise setting.refuse(f"the metadata URI {uri} asks for another layout: leave one of them out")
+            raise setting.refuse(f"the metadata URI {shown_uri(uri)} asks for another layout: leave one of them out")
         elif uri is None and layout != LAYOUTS[0]:
             warn(f"{setting.where} does nothing without metadataServiceUri or zkServers in the same file")
     return uri

@@ -145,7 +145,13 @@ class AioMetadataStore:
     def _watch(self, key: Key, changed: Callable[[], None]) -> Callable[[], None]:
         end = self._watches.add(key, changed)
         self._look({key})  # at once: reads after this call are not older than the first stamp
-        return end
+
+        def end_watch() -> None:
+            end()
+            if key not in self._watches.keys and self._thread is not None:
+                self._run(self._forget, key)
+
+        return end_watch
 
     def _look(self, keys: Collection[Key]) -> None:
         """Find out whether ``keys``, as far as somebody watches them, have changed."""
@@ -182,6 +188,10 @@ class AioMetadataStore:
     def _look_at_changed(self) -> None:
         changed, self._changed = self._changed, set()
         self._look(self._watches.keys if None in changed else [key for key in changed if key is not None])
+
+    def _forget(self, key: Key) -> None:
+        if self._store is not None:
+            self._store.forget(key)
 
     def _observe(self, keys: Collection[Key]) -> dict[Key, Any]:
         store = self._opened()

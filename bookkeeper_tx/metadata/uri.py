@@ -52,6 +52,10 @@ def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri | EtcdUri:
     if not separator:
         raise _invalid(uri, "it has no scheme; write sqlite:///path/to/file or zk://host:2181/ledgers")
     store, plus, layout = scheme.partition("+")
+    if "@" in rest and store != "sqlite":
+        raise _invalid(uri, "a user or a password in it, before an @, is not implemented")
+    if "?" in rest or "#" in rest:
+        raise _invalid(uri, "options in it, after a ? or #, are not implemented; in the path of a file write %3F, %23")
     if store == "sqlite" and not plus:
         return _sqlite(uri, rest)
     if store == "zk":
@@ -59,6 +63,14 @@ def parse_metadata_uri(uri: str) -> SqliteUri | ZooKeeperUri | EtcdUri:
     if store == "etcd" and not plus:
         return EtcdUri(*_hosts_and_root(uri, rest, ETCD_PORT, "etcd://host:2379/ledgers"))
     raise _invalid(uri, f"there is no metadata store {scheme!r}; use sqlite://, zk:// or etcd://")
+
+
+def shown_uri(uri: str) -> str:
+    """Return ``uri`` as logs and errors may show it: without what may be a secret."""
+    if not set(uri) & set("@?#"):
+        return uri
+    scheme, separator, _ = uri.partition("://")
+    return f"{scheme}://…" if separator else "…"
 
 
 def _sqlite(uri: str, rest: str) -> SqliteUri:
@@ -101,4 +113,4 @@ def _address(uri: str, text: str, default_port: int) -> str:
 
 
 def _invalid(uri: str, reason: str) -> InvalidConfig:
-    return InvalidConfig(f"metadata URI {uri!r}: {reason}")
+    return InvalidConfig(f"metadata URI {shown_uri(uri)!r}: {reason}")

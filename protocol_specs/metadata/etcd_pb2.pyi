@@ -87,9 +87,7 @@ class Compare(_message.Message):
     class Result(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         EQUAL: _ClassVar[Compare.Result]
-        GREATER: _ClassVar[Compare.Result]
     EQUAL: Compare.Result
-    GREATER: Compare.Result
     class Target(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         VERSION: _ClassVar[Compare.Target]

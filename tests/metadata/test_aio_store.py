@@ -153,6 +153,7 @@ class TellingStore:
     def __init__(self) -> None:
         self.values: dict[Any, int] = {}
         self.looks: list[set[Any]] = []
+        self.forgotten: list[Any] = []
         self.tell: Callable[[Any], None] = print
         self.error: Exception | None = None
 
@@ -162,6 +163,9 @@ class TellingStore:
         if self.error is not None:
             raise self.error
         return {key: self.values.get(key) for key in keys}
+
+    def forget(self, key: Any) -> None:
+        self.forgotten.append(key)
 
     def close(self) -> None: ...
 
@@ -199,6 +203,18 @@ def test_a_store_that_tells_is_not_looked_at_until_then(monkeypatch: pytest.Monk
         await changed[2].wait()
         assert telling.looks[4:] == [{0, 1, 2}]
         assert not changed[0].is_set()
+
+    asyncio.run(told_by(scenario, monkeypatch))
+
+
+def test_what_nobody_watches_any_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(store: AioMetadataStore, telling: TellingStore) -> None:
+        ends = [store.watch_ledger(ledger_id, lambda: None) for ledger_id in (1, 1, 2)]
+        for end in (ends[0], ends[2], ends[1]):
+            end()
+        while len(telling.forgotten) < 2:
+            await asyncio.sleep(0)
+        assert telling.forgotten == [2, 1]
 
     asyncio.run(told_by(scenario, monkeypatch))
 

@@ -101,6 +101,9 @@ class BlockingEtcdStore:
         stamps: dict[Key, Any] = self._do(self._records.stamps, keys)
         return stamps
 
+    def forget(self, key: Key) -> None:
+        self._records.watches.unwatch(key)
+
     # Named records ------------------------------------------------------------------------------------------------
 
     def read_record(self, path: DocumentPath) -> tuple[bytes, int] | None:

@@ -103,6 +103,9 @@ class BlockingSqliteStore:
             stamps[BOOKIES] = self.writable_bookies()
         return stamps
 
+    def forget(self, key: Key) -> None:
+        """Does nothing: it does not tell."""
+
     # Named records ------------------------------------------------------------------------------------------------
 
     def read_record(self, path: DocumentPath) -> tuple[bytes, int] | None:

@@ -81,6 +81,9 @@ class BlockingStore(Protocol):
         ``changed(None)`` when anything may have changed.  ``changed`` is the same one each time.
         """
 
+    def forget(self, key: Key) -> None:
+        """Tell of ``key`` no more than it has to: nobody asks for its stamps any longer."""
+
     # Records of ours beside the ledgers, changed by compare-and-set (``named_records.py``) ----------------------------
 
     def read_record(self, path: tuple[str, ...]) -> tuple[bytes, int] | None:

@@ -148,6 +148,9 @@ class BlockingZooKeeperStore:
             stamps[BOOKIES] = frozenset(self._do(self._bookies.writable(self._fired)))
         return stamps
 
+    def forget(self, key: Key) -> None:
+        """Does nothing: a watch in ZooKeeper ends when it tells."""
+
     def _fired(self, event: Any) -> None:
         """Tell what an event, in kazoo's thread, is about: a node, or a connection that was lost and all watches."""
         self._lost = self._lost or event.path is None

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from attrs import frozen
-
 from bookkeeper_tx.errors import BookieUnavailable
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost, LeaseLost
@@ -13,14 +11,12 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from protocol_specs.metadata import etcd_layout as spec
 
 
-@frozen
-class Taken:
-    """What became of a registration."""
+class HeldByOther(Exception):
+    """The key of a bookie is somebody else's: of the process that ran before, whose lease ends in a while."""
 
-    lease: int
-    """The lease that its key has, if it was made."""
-    held: str | None = None
-    """The key that somebody else holds: the process that ran before, whose lease ends in a while."""
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class EtcdBookies:
@@ -28,7 +24,9 @@ class EtcdBookies:
 
     def __init__(self, client: EtcdClient, scope: str) -> None:
         self._client = client
-        self.folder = f"{scope}/{spec.BOOKIES}"
+        folder = f"{scope}/{spec.BOOKIES}"
+        self.keys = (f"{folder}/", folder + spec.END)
+        """The first key of all bookies, and the end."""
         self._writable = f"{scope}/{spec.WRITABLE}"
         self._read_only = f"{scope}/{spec.READ_ONLY}"
 
@@ -40,31 +38,34 @@ class EtcdBookies:
 
     def info(self, bookie_id: BookieId) -> BookieServiceInfo:
         """Return the bookie's service info; raises BookieUnavailable if it is not registered."""
-        # Both at once: a bookie that moves between them is in one of them all the time.
-        for found in self._client.read_each(self._keys(bookie_id, False)):
+        # Together: it may go from one key to the other at any time.
+        for found in self._client.read_together(self._keys(bookie_id, False)):
             if found is not None:
                 return service_info.parse(found.value, bookie_id)
         raise BookieUnavailable(f"bookie {bookie_id} is not registered")
 
     def stamp(self) -> Any:
         """Return what differs after each change of who is registered, or with what."""
-        pairs = self._client.between(self.folder + "/", self.folder + spec.END)
+        pairs = self._client.between(*self.keys)
         return tuple((pair.key, pair.mod_revision) for pair in pairs)
 
-    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> Taken:
-        """Register a bookie under ``lease``, or change its registration, unless somebody else holds its key."""
+    def take(self, bookie_id: BookieId, info: BookieServiceInfo, read_only: bool, lease: EtcdLease) -> int:
+        """Register a bookie under ``lease``, or change its registration.
+
+        Returns the id that the lease had, which may have ended when the caller hears of it; raises HeldByOther.
+        """
         data = service_info.serialize(info)
         key, other = self._keys(bookie_id, read_only)
         while True:
             lease_id = lease.id()
             found = {each: self._client.read(each) for each in (key, other)}
-            foreign = [each for each, stored in found.items() if stored is not None and stored.lease != lease_id]
-            if foreign:
-                return Taken(lease_id, foreign[0])
+            for each, stored in found.items():
+                if stored is not None and stored.lease != lease_id:
+                    raise HeldByOther(each)
             conditions = [is_unchanged(each, stored) for each, stored in found.items()]
             try:
                 if self._client.transact(conditions, [put(key, data, lease_id), remove(other)]).succeeded:
-                    return Taken(lease_id)
+                    return lease_id
             except ConnectionLost:
                 continue  # if it was done, the keys are ours now
             except LeaseLost:

@@ -4,7 +4,6 @@ gRPC keeps the connections.  What it leaves to its callers is here:
 
 - a connection goes to one server; after a failure the next request goes to the next one;
 - while a server cannot be reached requests fail at once, so the caller pauses before it repeats one;
-- a watch whose stream ends goes to the next server as well;
 - a server that takes requests and does not answer is noticed by the time limit only, so with several servers an attempt
   gets a part of the time that its operation has;
 - a request whose connection breaks has an unknown outcome: :class:`ConnectionLost`.
@@ -16,8 +15,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
-
-from attrs import frozen
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataError, MetadataUnavailable
 from protocol_specs.metadata import etcd_pb2 as messages
@@ -31,7 +28,7 @@ OPTIONS: Final = (
     # A watch waits in silence, and would not notice that its server is gone.  Servers forbid less than 5 s.
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
-    # The name of the same in newer releases of gRPC, which wait for a minute otherwise.
+    # For the answer to that; without it, gRPC waits for a minute.
     ("grpc.http2.ping_timeout_ms", 5_000),
     # A page of names, or the largest record, is far below; the default of 4 MiB is meant for other services.
     ("grpc.max_receive_message_length", 64 * 2**20),
@@ -39,8 +36,8 @@ OPTIONS: Final = (
     ("grpc.enable_http_proxy", 0),
 )
 
-WATCH_METADATA: Final = (("hasleader", "true"),)
-"""Has a server that is cut off from the others end its watches, which would tell nothing."""
+NEEDS_LEADER: Final = (("hasleader", "true"),)
+"""Has a server end a stream when it is cut off from the others; without it, it keeps the stream, and tells nothing."""
 
 ATTEMPTS_IN_TIME: Final = 3
 """How many servers that do not answer may be waited for, one after the other, in the time of an operation."""
@@ -58,27 +55,14 @@ _ANSWERS: Final[dict[str, tuple[str, Any, Any]]] = {
 class ConnectionLost(MetadataUnavailable):
     """The connection to etcd was lost; whether the request was carried out is unknown."""
 
-    def __init__(self, hosts: str, reason: str) -> None:
-        super().__init__(f"etcd at {hosts}: {reason}")
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
         self.reason = reason
+        """Why, as gRPC or etcd says it; "" if there was no answer in time."""
 
 
 class LeaseLost(MetadataUnavailable):
     """The lease has ended, and all keys that had it are gone."""
-
-
-@frozen
-class WatchStream:
-    """A stream of watches to one server."""
-
-    answers: Any
-    """gRPC's call: iterated for the answers."""
-    leave: Callable[[], None]
-    """Have what comes after it go to another server, if there is one."""
-
-    def cancel(self) -> None:
-        """End it, on any thread."""
-        self.answers.cancel()
 
 
 def connect(host: str) -> Any:
@@ -115,22 +99,29 @@ class EtcdChannel:
         send = channel.unary_unary(
             _SERVICE + path, request_serializer=kind.SerializeToString, response_deserializer=answer.FromString
         )
-        if len(self._hosts) > 1:
-            timeout_s /= min(len(self._hosts), ATTEMPTS_IN_TIME)
         try:
-            return send(request, timeout=timeout_s)
+            return send(request, timeout=self.attempt_s(timeout_s))
         except Exception as error:
             raise self._translated(error, channel) from error
 
-    def watch(self, requests: Iterator[Any]) -> WatchStream:
-        """Begin a stream of watches."""
+    def watch(self, requests: Iterator[Any]) -> tuple[Any, Callable[[Exception | None], Exception]]:
+        """Begin a stream of watches.
+
+        Return gRPC's call, which is iterated for the answers, and can be cancelled; and what has to be called with its
+        error when it has ended, None if it has none.  That leaves its server, which may be gone, and returns the error
+        as :meth:`call` would raise it.
+        """
         channel = self._opened()
         stream = channel.stream_stream(
             _SERVICE + "Watch/Watch",
             request_serializer=messages.WatchRequest.SerializeToString,
             response_deserializer=messages.WatchResponse.FromString,
         )
-        return WatchStream(stream(requests, metadata=WATCH_METADATA), partial(self._next_host, channel))
+        return stream(requests, metadata=NEEDS_LEADER), partial(self._ended, channel)
+
+    def attempt_s(self, timeout_s: float) -> float:
+        """Return how long to wait for one server in the time that an operation has."""
+        return timeout_s / min(len(self._hosts), ATTEMPTS_IN_TIME)
 
     def close(self) -> None:
         """Fail all requests, and those to come."""
@@ -158,6 +149,12 @@ class EtcdChannel:
                 self._current = (self._current + 1) % len(self._hosts)
         # Not closed: other requests wait on it; it goes with the last of them.
 
+    def _ended(self, channel: Any, error: Exception | None) -> Exception:
+        if error is not None:
+            return self._translated(error, channel)
+        self._next_host(channel)
+        return ConnectionLost(f"etcd at {self.hosts} has ended the stream of watches")
+
     def _translated(self, error: Exception, channel: Any) -> Exception:
         if self._closed:
             return MetadataUnavailable("the metadata store was stopped")
@@ -167,7 +164,8 @@ class EtcdChannel:
         name, details = error.code().name, error.details()  # type: ignore[attr-defined]
         if name in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN", "INTERNAL", "ABORTED"):
             self._next_host(channel)
-            return ConnectionLost(self.hosts, details)
+            reason = "" if name in ("DEADLINE_EXCEEDED", "CANCELLED") else details
+            return ConnectionLost(f"etcd at {self.hosts}: {details}", reason)
         if name == "NOT_FOUND" and "lease" in details:
             return LeaseLost(f"etcd at {self.hosts}: {details}")
         return MetadataError(f"etcd at {self.hosts} refused: {details} ({name})")

@@ -33,7 +33,7 @@ class Stored:
     mod_revision: int
     """The change of the whole etcd that set the key last; no two changes have the same."""
     create_revision: int
-    """The change of the whole etcd that made the key."""
+    """The change that made the key; a key that is made anew has another."""
     lease: int
     """The lease with which the key goes; 0 if it stays."""
 
@@ -72,20 +72,15 @@ def has_version(key: str, version: int | None) -> Any:
     return messages.Compare(key=key.encode(), version=0 if version is None else version + 1)
 
 
-def is_there(key: str) -> Any:
-    """Return the condition that there is a key."""
-    return messages.Compare(key=key.encode(), result=messages.Compare.GREATER, version=0)
-
-
 def is_unchanged(key: str, found: Stored | None) -> Any:
     """Return the condition that a key is as it was when it was read."""
     revision = 0 if found is None else found.mod_revision
     return messages.Compare(key=key.encode(), target=messages.Compare.MOD, mod_revision=revision)
 
 
-def is_that_of(key: str, found: Stored) -> Any:
-    """Return the condition that a key is still the one that was read, though it may have been changed."""
-    return messages.Compare(key=key.encode(), target=messages.Compare.CREATE, create_revision=found.create_revision)
+def was_made_at(key: str, create_revision: int) -> Any:
+    """Return the condition that a key is there, and was not made anew since that change."""
+    return messages.Compare(key=key.encode(), target=messages.Compare.CREATE, create_revision=create_revision)
 
 
 class EtcdClient:
@@ -115,47 +110,54 @@ class EtcdClient:
     def until(self, deadline: float) -> Iterator[None]:
         """Have the calls of this thread end at ``deadline``, with MetadataUnavailable."""
         outer = getattr(self._thread, "deadline", None)
-        if outer is None:
-            self._thread.lost = None
         self._thread.deadline = deadline
         try:
             yield
         finally:
             self._thread.deadline = outer
+            if outer is None:
+                self._thread.lost = None
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Have the calls of this thread end with its operation; outside of one, after the time of one."""
+        with self.until(self._clock() + self.left_s()):
+            yield
 
     def left_s(self) -> float:
         """Return the time that the operation of this thread has left; raises MetadataUnavailable if that is none."""
         deadline = getattr(self._thread, "deadline", None)
         left_s = self.timeout_s if deadline is None else float(deadline) - self._clock()
         if left_s <= 0:
-            raise self.too_late()
+            lost = getattr(self._thread, "lost", None)
+            reason = "" if lost is None else f" ({lost.reason})"
+            raise MetadataUnavailable(
+                f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
+                "a change that was asked for may be made or not"
+            ) from lost
         return left_s
-
-    def too_late(self) -> MetadataUnavailable:
-        """Return the error for the operation of this thread if its time is over."""
-        lost: ConnectionLost | None = getattr(self._thread, "lost", None)
-        reason = "" if lost is None else f" (the last attempt: {lost.reason})"
-        error = MetadataUnavailable(
-            f"etcd at {self.hosts} did not answer within {self.timeout_s:g} s{reason}; "
-            "a change that was asked for may be made or not"
-        )
-        error.__cause__ = lost
-        return error
 
     # Requests -----------------------------------------------------------------------------------------------------
 
     def once(self, name: str, request: Any) -> Any:
         """Make a request once; raises ConnectionLost when its outcome is unknown."""
         try:
-            return self.channel.call(name, request, self.left_s())
+            answer = self.channel.call(name, request, self.left_s())
         except ConnectionLost as error:
-            self._thread.lost = error
-            self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
+            self.pause_after(error)
             raise
+        self._thread.lost = None
+        return answer
+
+    def pause_after(self, error: ConnectionLost) -> None:
+        """Wait before a request is repeated: while a server cannot be reached, it fails at once."""
+        if error.reason:
+            self._thread.lost = error  # it is said when the time is over
+        self._sleep(min(PAUSE_AFTER_LOSS_S, self.left_s()))
 
     def insist(self, name: str, request: Any) -> Any:
         """Repeat a request until there is an answer; for requests that do no harm when done twice."""
-        with self.until(self._clock() + self.left_s()):
+        with self.limited():
             while True:
                 try:
                     return self.once(name, request)
@@ -175,12 +177,15 @@ class EtcdClient:
         """Yield what is stored under each key, in order; many are read at once, and the time limit holds for those."""
         source = iter(keys)
         while some := list(islice(source, READS_AT_ONCE)):
-            request = messages.TxnRequest(success=[get(key) for key in some])
             with self.until(self.deadline()):
-                answer = self.insist("Txn", request)
-            for each in answer.responses:
-                pairs = each.response_range.kvs
-                yield stored(pairs[0]) if pairs else None
+                found = self.read_together(some)
+            yield from found
+
+    def read_together(self, keys: Sequence[str]) -> list[Stored | None]:
+        """Return what is stored under each of a few keys at one time."""
+        answer = self.insist("Txn", messages.TxnRequest(success=[get(key) for key in keys]))
+        pairs = [each.response_range.kvs for each in answer.responses]
+        return [stored(found[0]) if found else None for found in pairs]
 
     def names(self, folder: str) -> list[str]:
         """Return what follows ``folder/`` in all keys that begin so, ascending.
@@ -212,14 +217,14 @@ class EtcdClient:
 
     # Compare and set ----------------------------------------------------------------------------------------------
 
-    def write(self, key: str, value: bytes, version: int | None, conditions: Sequence[Any] = ()) -> Outcome:
-        """Set a key if it has ``version`` (None: if it is not there), and all ``conditions`` hold.
+    def write(self, key: str, value: bytes, version: int | None, also: Sequence[Any] = ()) -> Outcome:
+        """Set a key if it has ``version`` (None: if it is not there), and if the conditions ``also`` hold.
 
         After a lost answer, finding this very value in the next version means that it was done.
         """
         after = 0 if version is None else version + 1
         return self._change(
-            [has_version(key, version), *conditions],
+            [has_version(key, version), *also],
             put(key, value),
             key,
             lambda found: found is not None and (found.value, found.version) == (value, after),
@@ -232,19 +237,23 @@ class EtcdClient:
     def delete_any(self, key: str) -> bool:
         """Delete a key whatever its version; return whether there was one.
 
-        But not one that is made anew later: a request that was given up may be carried out after that.
+        What is deleted is the state that was read: a request that was given up, and is carried out later, does no harm
+        to a key that is made anew.
         """
-        found = self.read(key)
-        if found is None:
-            return False
-        repeated = False
-        while True:
+        found, repeated = self.read(key), False
+        while found is not None:
             try:
-                deleted = self.transact([is_that_of(key, found)], [remove(key)]).succeeded
+                answer = self.transact([is_unchanged(key, found)], [remove(key)], [get(key)])
             except ConnectionLost:
                 repeated = True
                 continue
-            return repeated or bool(deleted)
+            if answer.succeeded:
+                return True
+            pairs = answer.responses[0].response_range.kvs
+            before, found = found, stored(pairs[0]) if pairs else None
+            if repeated and (found is None or found.create_revision != before.create_revision):
+                return True  # by an earlier request
+        return False
 
     def _change(
         self, conditions: Sequence[Any], change: Any, key: str, is_own: Callable[[Stored | None], bool]

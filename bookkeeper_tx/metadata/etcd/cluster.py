@@ -1,12 +1,13 @@
 """A cluster's scope in etcd: made once, and checked for Java's layout."""
 
 import uuid
+from typing import Any
 
 import construct
 
 from bookkeeper_tx.errors import InvalidConfig, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
-from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, is_there, put
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, put, was_made_at
 from protocol_specs.metadata import etcd_layout as spec
 from protocol_specs.metadata.layout import LAYOUT_RECORD
 
@@ -18,17 +19,34 @@ class EtcdCluster:
         self._client = client
         self._scope = scope
         self._layout = f"{scope}/{spec.LAYOUT}"
-        self._checked = False
-        self.is_there = is_there(self._layout)
-        """The condition that the cluster is still there."""
+        self._made_at = 0
+        """The change that made its layout; 0 until that was checked."""
 
     def check(self) -> None:
-        """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if it is laid out in another way."""
-        if self._checked:
-            return
+        """Raise MetadataUnavailable if there is no cluster yet, InvalidConfig if it is laid out in another way.
+
+        A cluster that was found once is not looked for again; see :meth:`is_there`.
+        """
+        if not self._made_at:
+            self.check_again()
+
+    def is_there(self) -> Any:
+        """Return the condition that the cluster is still there; without one, raises what :meth:`check` raises.
+
+        For changes that would begin a new cluster, with ids that bookies know already, where one was deleted.
+        """
+        self.check()
+        return was_made_at(self._layout, self._made_at)
+
+    def check_again(self) -> None:
+        """Look for the cluster, and raise what :meth:`check` raises."""
+        self._made_at = 0
         layout = self._client.read(self._layout)
         if layout is None:
-            raise self.missing()
+            raise MetadataUnavailable(
+                f"there is no cluster at {self._scope} in etcd at {self._client.hosts}: "
+                "make one with `bktx cluster init`"
+            )
         try:
             parts = LAYOUT_RECORD.parse(layout.value)
         except construct.ConstructError as error:
@@ -39,22 +57,13 @@ class EtcdCluster:
                 f"the cluster at {self._scope} in etcd at {self._client.hosts} has the layout {name!r}, "
                 f"version {parts.manager_version!r}, which is not known"
             )
-        self._checked = True
-
-    def check_again(self) -> None:
-        """As :meth:`check`, also if it was there before: where nothing is found etcd may have been emptied."""
-        self._checked = False
-        self.check()
-
-    def missing(self) -> MetadataUnavailable:
-        """Return the error for a cluster that is not there, or not there any more."""
-        self._checked = False
-        return MetadataUnavailable(
-            f"there is no cluster at {self._scope} in etcd at {self._client.hosts}: make one with `bktx cluster init`"
-        )
+        self._made_at = layout.create_revision
 
     def initialize(self) -> bool:
-        """Make the keys of a new cluster, in one transaction, unless there is one; return whether one was made."""
+        """Make the keys of a new cluster, in one transaction, unless there is one; return whether one was made.
+
+        Raises InvalidConfig if its scope is somebody else's key, and what :meth:`check` raises of one that is there.
+        """
         instance_id = str(uuid.uuid4()).encode("ascii")
         layout = LAYOUT_RECORD.build({"factory_class": spec.FACTORY_CLASS, "manager_version": spec.MANAGER_VERSION})
         records = {spec.LAYOUT: layout, spec.INSTANCE_ID: instance_id, **dict.fromkeys(spec.MARKERS, b"")}
@@ -71,7 +80,7 @@ class EtcdCluster:
             if self._client.read(self._layout) is None:
                 raise InvalidConfig(
                     f"the key {self._scope} in etcd at {self._client.hosts} is somebody else's, and no cluster is "
-                    "below it: choose another path for the cluster"
+                    "below it: choose another path in the metadata URI"
                 )
             self.check()
             # An earlier attempt of this call, whose answer was lost, may have made it.

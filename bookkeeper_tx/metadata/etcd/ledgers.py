@@ -25,7 +25,7 @@ for all keys, and with one bucket ids stay small."""
 class EtcdLedgers:
     """The ledgers of the cluster at one scope."""
 
-    def __init__(self, client: EtcdClient, scope: str, cluster: EtcdCluster, draw_token: Callable[[int], int]) -> None:
+    def __init__(self, client: EtcdClient, cluster: EtcdCluster, scope: str, draw_token: Callable[[int], int]) -> None:
         self._client = client
         self._cluster = cluster
         self._folder = f"{scope}/{spec.LEDGERS}"
@@ -40,11 +40,12 @@ class EtcdLedgers:
         """Return an id of scope 0 that was never given before."""
         while True:
             try:
-                answer = self._client.transact([self._cluster.is_there], [put(self._bucket), get(self._bucket)])
+                answer = self._client.transact([self._cluster.is_there()], [put(self._bucket), get(self._bucket)])
             except ConnectionLost:
                 continue  # if the id was given, nobody has it
             if not answer.succeeded:
-                raise self._cluster.missing()
+                self._cluster.check_again()
+                continue
             set_count: int = answer.responses[1].response_range.kvs[0].version
             return _BUCKET << spec.BUCKET_SHIFT | set_count
 
@@ -55,12 +56,14 @@ class EtcdLedgers:
         was drawn for them is in no other's.
         """
         created = as_created(metadata, self._draw_token)
-        outcome = self._client.write(self.key(ledger_id), serialize(created), None, [self._cluster.is_there])
-        if outcome.done:
-            return Versioned(created, _NEW_VERSION)
-        if outcome.found is None:
-            raise self._cluster.missing()
-        raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+        data = serialize(created)
+        while True:
+            outcome = self._client.write(self.key(ledger_id), data, None, [self._cluster.is_there()])
+            if outcome.done:
+                return Versioned(created, _NEW_VERSION)
+            if outcome.found is not None:
+                raise LedgerExists(f"ledger {ledger_name(ledger_id)} exists already")
+            self._cluster.check_again()
 
     def read(self, ledger_id: int) -> Versioned:
         found = self._client.read(self.key(ledger_id))
@@ -98,7 +101,10 @@ class EtcdLedgers:
             raise _no_such(ledger_id)
 
     def ids(self, scope_id: int | None) -> list[int]:
-        """Return the ids of a scope, of all scopes for None, ascending: the order of the keys."""
+        """Return the ids of a scope, of all scopes for None, ascending: the order of the keys.
+
+        Raises what :meth:`EtcdCluster.check` raises, rather than to say that a cluster that is gone has no ledgers.
+        """
         at, last = (0, ids.QUALIFIED_ID_MAX) if scope_id is None else _bounds(scope_id)
         found: list[int] = []
         start, width = self.key(at).encode(), last - at + 1

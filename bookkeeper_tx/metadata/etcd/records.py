@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Collection
+from itertools import islice
 from typing import Any
 
 from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies
@@ -11,7 +12,7 @@ from bookkeeper_tx.metadata.etcd.cookies import EtcdCookies
 from bookkeeper_tx.metadata.etcd.ledgers import EtcdLedgers
 from bookkeeper_tx.metadata.etcd.named_records import EtcdDocuments, EtcdNamedRecords
 from bookkeeper_tx.metadata.etcd.replication_locks import EtcdReplicationLocks
-from bookkeeper_tx.metadata.etcd.watches import EtcdWatches
+from bookkeeper_tx.metadata.etcd.watches import WATCHES_AT_ONCE, EtcdWatches, Range
 from bookkeeper_tx.metadata.watches import BOOKIES, Key
 
 
@@ -27,7 +28,7 @@ class EtcdRecords:
     ) -> None:
         self.client = client
         self.cluster = EtcdCluster(client, scope)
-        self.ledgers = EtcdLedgers(client, scope, self.cluster, draw_token)
+        self.ledgers = EtcdLedgers(client, self.cluster, scope, draw_token)
         self.bookies = EtcdBookies(client, scope)
         self.cookies = EtcdCookies(client, scope)
         self.named = EtcdNamedRecords(client, scope)
@@ -42,11 +43,16 @@ class EtcdRecords:
 
     def stamps(self, keys: Collection[Key]) -> dict[Key, Any]:
         """Watch each of ``keys`` (ids of ledgers, BOOKIES), and return what differs after a change."""
-        ledgers: dict[Key, str] = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
-        names = dict(ledgers)
+        ledgers = {key: self.ledgers.key(key) for key in keys if isinstance(key, int)}
+        ranges: dict[Key, Range] = {ledger_id: (name, "") for ledger_id, name in ledgers.items()}
         if BOOKIES in keys:
-            names[BOOKIES] = f"{self.bookies.folder}/"
-        self.watches.watch(names)
+            ranges[BOOKIES] = self.bookies.keys
+        to_watch = iter(ranges.items())
+        self.watches.watch(dict(islice(to_watch, WATCHES_AT_ONCE)))
+        while more := dict(islice(to_watch, WATCHES_AT_ONCE)):
+            # There may be very many after a lost connection.
+            with self.client.until(self.client.deadline()):
+                self.watches.watch(more)
         found = self.client.read_each(ledgers.values())
         stamps: dict[Key, Any] = {
             ledger_id: stored and stored.mod_revision for ledger_id, stored in zip(ledgers, found, strict=True)

@@ -10,7 +10,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from bookkeeper_tx.errors import BookieIdInUse
-from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies, Taken
+from bookkeeper_tx.metadata.etcd.bookies import EtcdBookies, HeldByOther
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
@@ -60,7 +60,7 @@ class EtcdRegistrations:
         self._run = run
         self._wanted: dict[BookieId, Registration] = {}
         self._leases: dict[BookieId, int] = {}
-        """The lease that each of them has."""
+        """The lease under which each was registered last."""
         self._lock = DeferredLock()
         self._next: IDelayedCall | None = None
         self._stopped = False
@@ -79,7 +79,6 @@ class EtcdRegistrations:
         """Remove the key, if it is ours."""
         await self._lock.acquire()
         try:
-            self._leases.pop(bookie_id, None)
             if self._wanted.pop(bookie_id, None) is not None:
                 await self._run(self._bookies.give_up, bookie_id, self._lease)
         finally:
@@ -99,7 +98,7 @@ class EtcdRegistrations:
 
     def _keep(self) -> None:
         self._next = None
-        if any(lease != self._lease.current for lease in self._leases.values()):
+        if any(self._leases[bookie_id] != self._lease.current for bookie_id in self._wanted):
             kept = Deferred.fromCoroutine(self._register_all())
         else:
             kept = self._run(self._lease.keep_alive).addErrback(self._again)
@@ -127,22 +126,25 @@ class EtcdRegistrations:
                     self._leases[bookie_id] = await self._take(bookie_id, wanted)
                 except BookieIdInUse as error:
                     self._log.error("{error}", error=error)
-                    del self._wanted[bookie_id], self._leases[bookie_id]
+                    del self._wanted[bookie_id]
                     if wanted.lost is not None:
                         wanted.lost(error)
         finally:
             self._lock.release()
 
     async def _take(self, bookie_id: BookieId, wanted: Registration) -> int:
-        """Register a bookie; return the lease that its key has."""
         deadline = self._clock.seconds() + self.patience_s
         while True:
-            taken: Taken = await self._run(self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease)
-            if taken.held is None:
-                return taken.lease
-            if self._clock.seconds() > deadline:
-                raise BookieIdInUse(
-                    f"a bookie with the id {bookie_id} is running: another process holds the key {taken.held}. "
-                    "Stop it, or give this one another id."
+            try:
+                lease_id: int = await self._run(
+                    self._bookies.take, bookie_id, wanted.info, wanted.read_only, self._lease
                 )
+            except HeldByOther as held:
+                if self._clock.seconds() > deadline:
+                    raise BookieIdInUse(
+                        f"a bookie with the id {bookie_id} is running: another process holds the key {held.key}. "
+                        "Stop it, or give this one another id."
+                    ) from None
+            else:
+                return lease_id
             await deferLater(self._clock, _VANISH_POLL_S, lambda: None)

@@ -16,14 +16,17 @@ class EtcdReplicationLocks:
     def __init__(self, client: EtcdClient, scope: str) -> None:
         self._client = client
         self._folder = f"{scope}/{spec.REPLICATION_LOCKS}"
+        self._held: set[tuple[int, int]] = set()
+        """The ledgers whose locks were taken here, each with the lease."""
 
     def lock(self, ledger_id: int, bookie_id: BookieId, lease: EtcdLease) -> bool:
-        """Take the lock of a ledger; return whether nobody else has it."""
+        """Take the lock of a ledger; return whether nobody has it, this process neither."""
         key, repeated = self._key(ledger_id), False
         while True:
             lease_id = lease.id()
             try:
                 if self._client.transact([has_version(key, None)], [put(key, bookie_id.encode(), lease_id)]).succeeded:
+                    self._held.add((ledger_id, lease_id))
                     return True
             except ConnectionLost:
                 repeated = True
@@ -33,11 +36,15 @@ class EtcdReplicationLocks:
                 continue
             found = self._client.read(key)
             if found is not None:
-                return repeated and found.lease == lease_id
+                is_own = repeated and found.lease == lease_id and (ledger_id, lease_id) not in self._held
+                if is_own:
+                    self._held.add((ledger_id, lease_id))
+                return is_own
 
     def unlock(self, ledger_id: int, lease: EtcdLease) -> None:
         """Give back a lock that is held under ``lease``."""
         key = self._key(ledger_id)
+        self._held.discard((ledger_id, lease.current))
         while (found := self._client.read(key)) is not None and found.lease == lease.id():
             try:
                 self._client.transact([is_unchanged(key, found)], [remove(key)])

@@ -1,7 +1,8 @@
 """Watches on keys of etcd, each of which tells of one change: whoever is told reads again, and watches again.
 
-They share one stream to the server, and one thread that reads it.  The stream begins with the first watch, and ends
-when its connection does; then all watches are gone, which is told as a change of anything.
+They share one stream to a server, and one thread that reads it.  The stream begins with the first watch, and ends
+when its connection does; then all watches are gone, which is told as a change of anything, and the next stream goes to
+the next server.
 """
 
 import threading
@@ -9,14 +10,19 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import define
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.etcd.channel import WatchStream
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
 from bookkeeper_tx.metadata.watches import Key
-from protocol_specs.metadata import etcd_layout as spec
 from protocol_specs.metadata import etcd_pb2 as messages
+
+Range = tuple[str, str]
+"""The first of the keys that are watched, and the end, which is not among them; "" if it is one key."""
+
+WATCHES_AT_ONCE: Final = 1000
+"""Watches that are asked for together, in the time of one operation."""
 
 _END: Final = None
 """Stands in the queue of requests after the last of a stream."""
@@ -24,9 +30,11 @@ _END: Final = None
 _END_OF_THREAD_S: Final = 5.0
 
 
-@frozen
+@define
 class _Stream:
-    call: WatchStream
+    call: Any
+    ended: Callable[[Exception | None], Exception]
+    """Leaves the server, and returns why."""
     requests: "SimpleQueue[Any]"
     ids: dict[Key, int]
     """The watches, by what they are on."""
@@ -34,6 +42,8 @@ class _Stream:
     """The same the other way round."""
     pending: set[int]
     """Those that the server has not made yet."""
+    error: Exception | None = None
+    """Why it has ended."""
 
 
 class EtcdWatches:
@@ -48,25 +58,39 @@ class EtcdWatches:
         self._last_id = 0
         self._closed = False
 
-    def watch(self, names: Mapping[Key, str]) -> None:
-        """Tell of the next change of each of these keys after this call, once; all must be called by one thread.
+    def watch(self, ranges: Mapping[Key, Range]) -> None:
+        """Tell of the next change after this call in the range of each key; once, if it is watched already.
 
-        ``names`` are what the keys have in etcd, where a slash at the end stands for all that is below.  Waits until
-        the server watches all of them; raises MetadataUnavailable if it is silent for longer than this thread has time.
+        All are asked for at once.  Waits until a server watches them; raises MetadataUnavailable if none does in time.
         """
+        with self._client.limited():
+            while True:
+                try:
+                    return self._watch_once(ranges)
+                except ConnectionLost as error:
+                    self._client.pause_after(error)
+
+    def _watch_once(self, ranges: Mapping[Key, Range]) -> None:
         with self._changed:
-            patience_s = self._client.left_s()
             stream = self._opened()
-            for key, name in names.items():
-                if key not in stream.ids:
-                    self._ask(stream, key, name)
-            while stream.pending:
-                if self._stream is not stream:
-                    raise MetadataUnavailable(f"the connection to etcd at {self._client.hosts} was lost")
-                count = len(stream.pending)
-                if not self._changed.wait(patience_s) and len(stream.pending) == count:
-                    stream.call.cancel()
-                    raise self._client.too_late()
+            asked = {self._ask(stream, key, *keys) for key, keys in ranges.items()}
+            while not asked.isdisjoint(stream.pending):
+                if stream.error is not None:
+                    raise stream.error
+                if not self._changed.wait(self._client.channel.attempt_s(self._client.left_s())):
+                    stream.call.cancel()  # the server does not answer, and the next stream goes to another
+
+    def _ask(self, stream: _Stream, key: Key, first: str, end: str) -> int:
+        """Ask for a watch, unless there is one; return its id."""
+        watch_id = stream.ids.get(key)
+        if watch_id is None:
+            watch_id = self._last_id = self._last_id + 1
+            stream.ids[key] = watch_id
+            stream.keys[watch_id] = key
+            stream.pending.add(watch_id)
+            create = messages.WatchCreateRequest(key=first.encode(), range_end=end.encode(), watch_id=watch_id)
+            stream.requests.put(messages.WatchRequest(create_request=create))
+        return watch_id
 
     def unwatch(self, key: Key) -> None:
         """Tell no more of ``key``."""
@@ -87,53 +111,43 @@ class EtcdWatches:
         if thread is not None:
             thread.join(_END_OF_THREAD_S)
 
-    def _ask(self, stream: _Stream, key: Key, name: str) -> None:
-        watch_id = self._last_id = self._last_id + 1
-        stream.ids[key] = watch_id
-        stream.keys[watch_id] = key
-        stream.pending.add(watch_id)
-        end = name.removesuffix("/") + spec.END if name.endswith("/") else ""
-        create = messages.WatchCreateRequest(key=name.encode(), range_end=end.encode(), watch_id=watch_id)
-        stream.requests.put(messages.WatchRequest(create_request=create))
-
     def _opened(self) -> _Stream:
         if self._closed:
             raise MetadataUnavailable("the metadata store was stopped")
         if self._stream is None:
             requests: SimpleQueue[Any] = SimpleQueue()
-            self._stream = _Stream(self._client.channel.watch(iter(requests.get, _END)), requests, {}, {}, set())
+            self._stream = _Stream(*self._client.channel.watch(iter(requests.get, _END)), requests, {}, {}, set())
             self._thread = threading.Thread(target=self._read, args=(self._stream,), name="etcd-watches", daemon=True)
             self._thread.start()
         return self._stream
 
     def _read(self, stream: _Stream) -> None:
+        error = None
         try:
-            for answer in stream.call.answers:
+            for answer in stream.call:
                 self._take(stream, answer)
-        except Exception as error:
+        except Exception as caught:
+            error = caught
             if not hasattr(error, "code"):
                 raise  # gRPC's say that the stream has ended: a broken connection, or a cancelled call
         finally:
-            self._end(stream)
+            self._end(stream, stream.ended(error))
 
-    def _end(self, stream: _Stream) -> None:
+    def _end(self, stream: _Stream, error: Exception) -> None:
         with self._changed:
-            if not self._closed:
-                stream.call.leave()
-            self._stream = None
+            self._stream, stream.error = None, error
             stream.requests.put(_END)  # or the thread that sends them would wait for ever
             self._changed.notify_all()
-            # Who waits for a watch that was not made knows of it, and has missed nothing.
-            is_missed = not self._closed and not stream.keys.keys() <= stream.pending
-        if is_missed:
+            # What no server has watched yet is waited for by who wants it watched.
+            is_change = not self._closed and bool(stream.keys.keys() - stream.pending)
+        if is_change:
             self._tell(None)
 
     def _take(self, stream: _Stream, answer: Any) -> None:
         with self._changed:
             if answer.created:
                 stream.pending.discard(answer.watch_id)
-                if not stream.pending:
-                    self._changed.notify_all()
+                self._changed.notify_all()
             if not answer.events and not answer.canceled:
                 return
             if answer.watch_id not in stream.keys:

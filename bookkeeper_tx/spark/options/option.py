@@ -9,7 +9,7 @@ from typing import Any
 from attrs import Attribute, Factory, field, frozen
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.metadata.uri import parse_metadata_uri
+from bookkeeper_tx.metadata.uri import parse_metadata_uri, shown_uri
 from bookkeeper_tx.model import DigestType, LedgerId
 from protocol_specs.fields import LEDGER_ID_MAX
 
@@ -56,6 +56,8 @@ class Kind:
     """The form in a few words: the documentation and error messages show it."""
     parse: Callable[[str], Any]
     """Returns the value of a text; raises ValueError, whose text, if any, says more than ``form``."""
+    shown: Callable[[str], str] = str
+    """Returns the text as messages may show it."""
 
 
 @frozen
@@ -113,7 +115,7 @@ def _metadata_uri(value: str) -> str:
     try:
         parse_metadata_uri(uri)
     except InvalidConfig as error:
-        raise ValueError(str(error).removeprefix(f"metadata URI {uri!r}: ")) from None
+        raise ValueError(str(error).removeprefix(f"metadata URI {shown_uri(uri)!r}: ")) from None
     return uri
 
 
@@ -219,7 +221,7 @@ def _paths(value: str) -> tuple[str, ...]:
 
 TEXT = Kind("some text", _text)
 BOOLEAN = Kind("`true` or `false`", _boolean)
-METADATA_URI = Kind("where the metadata is, as `zk://host:2181/ledgers` or `sqlite:///path`", _metadata_uri)
+METADATA_URI = Kind("where the metadata is, as `zk://host:2181/ledgers` or `sqlite:///path`", _metadata_uri, shown_uri)
 COUNT = number(1)
 DURATION_MAX_S = 7 * 24 * 3600
 """A week: a selector cannot wait much longer."""

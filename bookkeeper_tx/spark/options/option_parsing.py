@@ -88,7 +88,7 @@ def _value(name: str, option: Option, value: Any) -> Any:
     try:
         return option.kind.parse(value)
     except (ValueError, InvalidArgument) as error:
-        shown = "(not shown)" if option.secret else repr(value)
+        shown = "(not shown)" if option.secret else repr(option.kind.shown(value))
         reason = str(error) if type(error) is not ValueError or _speaks(error) else ""
         raise InvalidConfig(
             f"option {name} = {shown}: {reason + '; ' if reason else ''}write {option.kind.form}"

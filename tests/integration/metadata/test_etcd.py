@@ -7,6 +7,7 @@ import tracemalloc
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from bookkeeper_tx.metadata.blocking.store import open_blocking_store
 from bookkeeper_tx.metadata.etcd.channel import EtcdChannel
 from bookkeeper_tx.metadata.etcd.client import READS_AT_ONCE, EtcdClient, put
 from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
+from bookkeeper_tx.metadata.etcd.watches import EtcdWatches
 from bookkeeper_tx.metadata.store import open_metadata_store
 from bookkeeper_tx.metadata.uri import EtcdUri
 from compat_tests.targets.etcd import Etcd
@@ -28,6 +30,9 @@ from tests.metadata.contract import INFO, METADATA, OTHER_INFO
 from tests.reactor_thread import run_in_reactor
 
 pytestmark = pytest.mark.etcd
+
+SILENCE_NOTICED_S = 45
+"""Three times as long as it takes, and less than gRPC's own limit."""
 
 LIST_MEMORY_MAX = 2**20
 """Bytes beside the ids, while pages are listed."""
@@ -155,6 +160,17 @@ def test_a_server_that_does_not_answer_is_unavailable_and_then_found_again(own_e
         await store.stop()
 
     run_in_reactor(scenario, timeout_s=90)
+
+
+def test_who_only_watches_notices_a_server_that_says_nothing(own_etcd: Etcd) -> None:
+    told: SimpleQueue[Any] = SimpleQueue()
+    with closing(EtcdChannel([own_etcd.hosts])) as channel:
+        watches = EtcdWatches(EtcdClient(channel, 20), told.put)
+        watches.watch({1: ("/ledgers/1", "")})
+        own_etcd.pause()
+        assert told.get(timeout=SILENCE_NOTICED_S) is None
+        watches.close()
+    own_etcd.resume()
 
 
 def test_a_restarted_server_is_found_again(own_etcd: Etcd) -> None:

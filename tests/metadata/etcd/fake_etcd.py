@@ -16,8 +16,12 @@ class FakeEtcd:
         self.keys: dict[bytes, Any] = {}
         self.leases: set[int] = set()
         self.requests: list[str] = []
+        self.lost: list[tuple[str, Any]] = []
+        """The requests that were lost; a server may carry them out later."""
         self.counted = 0
         """The keys in all ranges that were asked for, beyond their limits, too."""
+        self.reason = ""
+        """Why requests are lost, as gRPC would say it."""
         self.lose: Callable[[str], str | None] = lambda name: None
         """Says of a request whether its "request" or its "answer" is lost."""
 
@@ -73,8 +77,6 @@ class FakeEtcd:
             return bool(pair.mod_revision == condition.mod_revision)
         if condition.target == messages.Compare.CREATE:
             return bool(pair.create_revision == condition.create_revision)
-        if condition.result == messages.Compare.GREATER:
-            return bool(pair.version > condition.version)
         return bool(pair.version == condition.version)
 
     def _LeaseGrant(self, request: Any) -> Any:
@@ -106,10 +108,11 @@ class FakeChannel:
         self._etcd.requests.append(name)
         lost = self._etcd.lose(name)
         if lost == "request":
-            raise ConnectionLost(self.hosts, "lost")
+            self._etcd.lost.append((name, request))
+            raise ConnectionLost("lost", self._etcd.reason)
         answer = self._etcd.answer(name, request)
         if lost == "answer":
-            raise ConnectionLost(self.hosts, "lost")
+            raise ConnectionLost("lost", self._etcd.reason)
         return answer
 
     def close(self) -> None:

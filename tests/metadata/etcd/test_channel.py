@@ -31,7 +31,6 @@ class Grpc:
     def __init__(self, **errors: RpcError) -> None:
         self.errors = errors
         self.asked: list[tuple[str, float]] = []
-        self.watched: list[tuple[str, Any]] = []
         self.closed: list[str] = []
 
     def connect(self, host: str) -> Any:
@@ -52,13 +51,6 @@ class Channel:
             return response_deserializer(b"")
 
         return send
-
-    def stream_stream(self, path: str, request_serializer: Any, response_deserializer: Any) -> Any:
-        def begin(requests: Any, metadata: Any) -> Any:
-            self._grpc.watched.append((self._host, metadata))
-            return iter(())
-
-        return begin
 
     def close(self) -> None:
         self._grpc.closed.append(self._host)
@@ -87,18 +79,17 @@ def test_a_single_server_has_all_the_time_and_keeps_its_channel() -> None:
     assert grpc.asked == [("a", 9.0)] * 2
 
 
-def test_a_watch_that_has_ended_has_the_next_go_to_the_next_server() -> None:
-    grpc = Grpc()
-    channel = EtcdChannel(["a", "b"], grpc.connect)
-    first, second = channel.watch(iter(())), channel.watch(iter(()))
-    first.leave()
-    second.leave()  # the server was left already
-    channel.watch(iter(()))
-    ask(channel)
-    assert [host for host, _ in grpc.watched] == ["a", "a", "b"]
-    assert [host for host, _ in grpc.asked] == ["b"]
-    # A server that has no leader would not end it, and tell nothing.
-    assert {metadata for _, metadata in grpc.watched} == {(("hasleader", "true"),)}
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RpcError("UNAVAILABLE", "etcdserver: no leader"), "etcdserver: no leader"),
+        (RpcError("DEADLINE_EXCEEDED", "Deadline Exceeded"), ""),
+    ],
+)
+def test_why_a_connection_was_lost_is_kept_unless_nobody_has_said(error: RpcError, reason: str) -> None:
+    with pytest.raises(ConnectionLost) as caught:
+        ask(EtcdChannel(["a"], Grpc(a=error).connect))
+    assert caught.value.reason == reason
 
 
 @pytest.mark.parametrize(

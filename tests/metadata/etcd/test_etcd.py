@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import BookieIdInUse, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd.etcd import EtcdMetadataStore
-from bookkeeper_tx.metadata.etcd.registrations import EtcdRegistrations, Registration
 from bookkeeper_tx.metadata.uri import EtcdUri
-from tests.bookie.workers import InlineWorker
+from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import failure_of, result_of
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO
 from tests.metadata.etcd.etcd_world import SCOPE, TTL_S, World
@@ -26,13 +24,14 @@ class Stores:
         self.clock: Any = Clock()
         self.opened: list[EtcdMetadataStore] = []
 
-    def open(self) -> Any:
+    def open(self, **workers: Any) -> Any:
+        """A store whose threads do their jobs at once, but for those that ``workers`` are given for."""
         store = EtcdMetadataStore(
             EtcdUri(("fake:2379",), SCOPE),
             self.clock,
             TTL_S,
             make_channel=lambda hosts: FakeChannel(self.world.etcd),
-            make_worker=lambda reactor, name, threads: InlineWorker(),
+            make_worker=lambda reactor, name, threads: workers.get(name.replace("-", "_"), InlineWorker()),
         )
         result_of(store.start())
         self.opened.append(store)
@@ -110,27 +109,25 @@ def test_a_second_registration_on_a_new_lease_brings_the_first_along(stores: Sto
     assert result_of(store.writable_bookies()) == {"a:1", "b:1"}
 
 
-def test_a_lease_that_is_replaced_before_a_registration_is_known_is_noticed(world: World) -> None:
-    clock, lease = Clock(), world.new_lease()
-    taken: list[tuple[Deferred[Any], Deferred[Any]]] = []
-
-    def run(function: Any, *arguments: Any) -> Deferred[Any]:
-        done = maybeDeferred(function, *arguments)
-        if function != world.records.bookies.take or taken:
-            return done
-        taken.append((done, Deferred()))
-        return taken[0][1]
-
-    registrations = EtcdRegistrations(world.records.bookies, lease, TTL_S, clock, run)
-    registering = Deferred.fromCoroutine(registrations.register("a:1", Registration(INFO, False, None)))
-    world.etcd.end_lease(lease.current)
-    assert world.records.locks.lock(7, "a:1", lease)  # the next job of the thread that has the lease grants another
-    done, told = taken[0]
-    done.chainDeferred(told)
+def test_a_lease_that_a_lock_has_replaced_before_the_registration_is_heard_of_brings_it_along(stores: Stores) -> None:
+    leases = SteppedWorker()
+    store = stores.open(etcd_lease=leases)
+    registering = store.register_bookie("a:1", INFO)
+    leases.execute()
+    stores.world.etcd.end_lease(stores.lease_of(store))
+    locking = store.lock_replication(7, "a:1")
+    leases.execute()
+    leases.deliver()
+    leases.deliver()
     result_of(registering)
-    clock.advance(TTL_S / 3)
-    assert world.records.bookies.writable() == {"a:1"}
-    registrations.stop()
+    assert result_of(locking)
+    assert result_of(store.writable_bookies()) == frozenset()
+    stores.clock.advance(TTL_S / 3)
+    leases.run_all()
+    assert result_of(store.writable_bookies()) == {"a:1"}
+    stopping = store.stop()
+    leases.run_all()
+    result_of(stopping)
 
 
 def test_a_process_that_was_killed_is_waited_for(stores: Stores) -> None:
@@ -179,6 +176,19 @@ def test_a_lock_is_under_a_lease_that_is_kept(stores: Stores) -> None:
     assert stores.kept() >= 1
     result_of(store.stop())
     assert result_of(other.lock_replication(7, "b:1"))
+
+
+def test_an_operation_waits_for_watches_before_it_no_longer_than_it_may_take(stores: Stores) -> None:
+    looks = SteppedWorker()
+    store = stores.open(etcd_looks=looks)
+    for ledger_id in range(3):
+        store.watch_ledger(ledger_id, lambda: None)
+    reading = store.read_ledger(1)
+    stores.clock.advance(TTL_S - 0.1)
+    assert not reading.called
+    stores.clock.advance(0.1)
+    assert "fake:2379 did not answer within 9 s" in str(failure_of(reading, MetadataUnavailable))
+    looks.jobs.clear()
 
 
 def test_stop_fails_what_comes_after_it_and_is_over_also_when_etcd_is_away(stores: Stores) -> None:

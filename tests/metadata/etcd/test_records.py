@@ -1,14 +1,13 @@
 """The records of a cluster in etcd: layout, and what becomes of lost answers and lost leases."""
 
 import uuid
-from typing import Any
 
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig, LedgerExists, MetadataCorrupt, MetadataUnavailable
 from bookkeeper_tx.metadata.etcd import client as etcd_client
 from bookkeeper_tx.metadata.etcd import ledgers as etcd_ledgers
-from bookkeeper_tx.metadata.etcd.bookies import Taken
+from bookkeeper_tx.metadata.etcd.bookies import HeldByOther
 from bookkeeper_tx.metadata.etcd.channel import LeaseLost
 from bookkeeper_tx.model import LedgerId
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO, SCOPE_ID
@@ -47,6 +46,13 @@ def test_who_has_made_a_cluster_knows_it_after_a_lost_answer(world: World) -> No
     assert world.new_records().cluster.initialize() is False
 
 
+def test_a_key_of_others_where_a_cluster_is_to_be_made_is_named(world: World) -> None:
+    world.etcd.keys.clear()
+    put(world, SCOPE, b"")
+    with pytest.raises(InvalidConfig, match=f"the key {SCOPE} in etcd at fake:2379 is somebody else's"):
+        world.new_records().cluster.initialize()
+
+
 def test_a_cluster_of_another_layout_is_refused(world: World) -> None:
     for layout, error in [
         (b"2\norg.apache.bookkeeper.meta.FlatLedgerManagerFactory:1", InvalidConfig),
@@ -58,28 +64,27 @@ def test_a_cluster_of_another_layout_is_refused(world: World) -> None:
             world.new_records().cluster.check()
 
 
-def test_a_cluster_that_is_gone_is_missed(world: World) -> None:
-    records = world.records
-    records.do(records.ledgers.create, 1, METADATA)
+def test_nothing_is_made_or_listed_where_a_cluster_was(world: World) -> None:
+    ledgers = world.records.ledgers
+    assert ledgers.new_id() == 1
+    world.records.ledgers.create(1, METADATA)
     world.etcd.keys.clear()
-    for use in (
-        lambda: records.do(records.ledgers.ids, None),
-        lambda: records.do(records.ledgers.new_id),
-        lambda: records.do(records.ledgers.create, 1, METADATA),
-    ):
-        records.cluster._checked = True  # each finds out by itself
-        with pytest.raises(MetadataUnavailable, match="there is no cluster"):
-            use()
+    for operation in (ledgers.new_id, lambda: ledgers.create(1, METADATA), lambda: ledgers.ids(0)):
+        with pytest.raises(MetadataUnavailable, match=f"there is no cluster at {SCOPE}"):
+            operation()
     assert not world.etcd.keys
-    records.cluster.initialize()
-    assert records.do(records.ledgers.ids, None) == []
 
 
-def test_where_somebody_else_has_a_key_no_cluster_can_be_made(world: World) -> None:
+def test_a_cluster_that_was_made_anew_is_used(world: World) -> None:
+    ledgers = world.records.ledgers
+    assert [ledgers.new_id(), ledgers.new_id()] == [1, 2]
     world.etcd.keys.clear()
-    put(world, SCOPE, b"")
-    with pytest.raises(InvalidConfig, match="choose another path"):
-        world.new_records().cluster.initialize()
+    world.new_records().cluster.initialize()
+    assert ledgers.new_id() == 1
+    world.etcd.keys.clear()
+    world.new_records().cluster.initialize()
+    assert ledgers.create(1, METADATA) == ledgers.read(1)
+    assert ledgers.ids(0) == [1]
 
 
 # Ledgers -------------------------------------------------------------------------------------------------------------
@@ -164,11 +169,12 @@ def test_a_bookie_has_one_key_under_its_lease(world: World) -> None:
     lease = world.new_lease()
     bookies = world.records.bookies
     for read_only, state in ((False, "writable"), (True, "readonly"), (False, "writable")):
-        assert bookies.take("a:1", INFO, read_only, lease) == Taken(lease.current)
+        assert bookies.take("a:1", INFO, read_only, lease) == lease.current
         keys = [key.decode() for key, pair in world.etcd.keys.items() if pair.lease]
         assert keys == [f"{SCOPE}/bookies/{state}/a:1"]
     other = world.new_lease()
-    assert bookies.take("a:1", OTHER_INFO, True, other) == Taken(other.current, f"{SCOPE}/bookies/writable/a:1")
+    with pytest.raises(HeldByOther, match=f"{SCOPE}/bookies/writable/a:1"):
+        world.records.bookies.take("a:1", OTHER_INFO, True, other)
     bookies.give_up("a:1", other)
     assert bookies.info("a:1") == INFO
     lease.revoke()
@@ -180,7 +186,7 @@ def test_a_registration_goes_on_after_a_lost_answer(world: World, what: str) -> 
     lease = world.new_lease()
     lease.id()
     world.lose_next("Txn", what)
-    assert world.records.bookies.take("a:1", INFO, False, lease) == Taken(lease.current)
+    assert world.records.bookies.take("a:1", INFO, False, lease) == lease.current
     world.lose_next("Txn", what)
     world.records.bookies.give_up("a:1", lease)
     assert world.records.bookies.writable() == frozenset()
@@ -190,7 +196,7 @@ def test_a_lease_that_has_ended_is_replaced(world: World) -> None:
     lease = world.new_lease()
     first = lease.id()
     world.etcd.end_lease(first)
-    assert world.records.bookies.take("a:1", INFO, False, lease) == Taken(lease.current)
+    assert world.records.bookies.take("a:1", INFO, False, lease) == lease.current
     assert lease.current not in (0, first)
     world.etcd.end_lease(lease.current)
     assert world.records.locks.lock(7, "a:1", lease)
@@ -205,23 +211,16 @@ def test_a_bookie_that_says_nothing_of_itself_is_where_its_id_says(world: World)
     assert (info.host, info.port, info.extensions) == ("h", 3181, None)
 
 
-def test_a_bookie_that_moves_from_read_only_to_writable_is_there_all_the_time(world: World) -> None:
+def test_a_bookie_that_becomes_writable_is_registered_all_the_time(world: World) -> None:
     lease, bookies = world.new_lease(), world.records.bookies
     bookies.take("a:1", INFO, True, lease)
+    requests = iter(range(100))
 
-    def move(name: str) -> None:
-        world.etcd.lose = lambda name: None
-        answer = world.etcd.answer
-
-        def answer_and_move(name: str, request: Any) -> Any:
-            world.etcd.answer = answer  # type: ignore[method-assign]
-            found = answer(name, request)
+    def lose(name: str) -> None:
+        if next(requests) == 1:
             bookies.take("a:1", INFO, False, lease)
-            return found
 
-        world.etcd.answer = answer_and_move  # type: ignore[method-assign]
-
-    world.etcd.lose = move
+    world.etcd.lose = lose
     assert bookies.info("a:1") == INFO
 
 
@@ -250,3 +249,15 @@ def test_a_lock_is_held_by_one_until_it_is_given_back_or_the_lease_ends(world: W
     other.revoke()
     world.lose_next("Txn", "answer")
     assert locks.lock(7, "a:1", mine)
+
+
+@pytest.mark.parametrize("what", ["request", "answer"])
+def test_a_lock_that_this_process_holds_is_not_taken_again_after_a_lost_request(world: World, what: str) -> None:
+    lease, locks = world.new_lease(), world.records.locks
+    world.lose_next("Txn", what)
+    assert locks.lock(7, "a:1", lease)
+    world.lose_next("Txn", what)
+    assert not locks.lock(7, "a:1", lease)
+    locks.unlock(7, lease)
+    world.lose_next("Txn", what)
+    assert locks.lock(7, "a:1", lease)

@@ -195,6 +195,12 @@ def test_where_the_cluster_is_must_be_said() -> None:
         Options.from_spark({"ledger": "1"}, Use.READ)
 
 
+def test_what_may_be_a_secret_in_a_uri_is_not_shown() -> None:
+    with pytest.raises(InvalidConfig, match="a user or a password in it") as caught:
+        Options.from_spark({"metadataServiceUri": "etcd://user:secret@h:2379/ledgers", "ledger": "1"}, Use.READ)
+    assert "secret" not in str(caught.value)
+
+
 def test_a_stream_has_one_limit() -> None:
     both = {"maxEntriesPerTrigger": "5", "maxBytesPerTrigger": "5m"}
     assert "exclude each other" in refused(Use.STREAM, ledger="1", **both)
