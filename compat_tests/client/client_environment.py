@@ -104,7 +104,7 @@ class ClientEnvironment:
     def _begin(self) -> None:
         self._folder = Path(self._ended.enter_context(tempfile.TemporaryDirectory(prefix="bookkeeper-conformance-")))
         guardian.watch_directory(self._folder)
-        runner = self.target.make_runner(self._ended.enter_context(Lifetime()))
+        runner = self.target.make_runner(self._ended.enter_context(contextlib.closing(Lifetime())))
         if self._metadata is None:
             zookeeper = ZooKeeper(self._folder / "zookeeper", runner=runner)
             self._hosts = self._ended.enter_context(zookeeper).hosts

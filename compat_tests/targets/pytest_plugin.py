@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ def java_target(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def java_containers(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
     """Containers for Java, which see the directories of tests; nothing is started, or looked for, before it is used."""
-    with Lifetime() as lifetime:
+    # Not entered: it would make an exception of SIGTERM, which pytest takes for the failure of a test, and goes on.
+    with closing(Lifetime()) as lifetime:
         containers = Containers(lifetime, [tmp_path_factory.getbasetemp()])
         pytestconfig.stash[_containers] = containers
         yield containers

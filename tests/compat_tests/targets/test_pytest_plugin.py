@@ -1,5 +1,7 @@
 """The plugin in a pytest of its own: selection by release, *not checked here*, and CI."""
 
+import signal
+
 import pytest
 
 from compat_tests.targets.docker import containers
@@ -213,3 +215,24 @@ def test_without_a_daemon_what_needs_one_is_not_checked(pytester, monkeypatch, c
     result = pytester.runpytest(*plugin, "--java-target", "docker")
     result.assert_outcomes(**outcomes)
     result.stdout.fnmatch_lines(["*no Docker here*"])
+
+
+_TERMINATED = """
+    import os, signal
+
+    def test_one(java_containers):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def test_another():
+        print("went on")
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_ends_a_run_with_containers(pytester):
+    pytester.makepyfile(_TERMINATED)
+    pytester.makeini(_INI)
+    plugin = ("-p", "compat_tests.targets.pytest_plugin", "-p", "no:cacheprovider", "-s")
+    result = pytester.runpytest_subprocess(*plugin)
+    assert result.ret == -signal.SIGTERM
+    assert "went on" not in result.stdout.str()
