@@ -85,6 +85,8 @@ class MetadataObserver:
     def __init__(self, node: RealNode, history: History) -> None:
         self._node = node
         self._history = history
+        self._told: dict[int, int] = {}
+        """By ledger id, what was told of each before the last look."""
         self._stopped = False
         self._ended: Deferred[None] = Deferred()
 
@@ -107,12 +109,16 @@ class MetadataObserver:
             await self._node.sleep(LOOK_S)
 
     async def look(self) -> None:
-        """Hear of what is new; one look at a time, for an older one may end after a newer one."""
+        """Hear of what is new; one look at a time, for an older one may end after a newer one.
+
+        A change that is seen now was made after the look before.
+        """
         client = self._node.client
         assert client is not None
+        before, self._told = self._told, {each.ledger_id: each.told for each in self._history.ledgers.values()}
         for ledger_id in sorted({*await client.list_ledgers(), *self._history.ledgers}):
             try:
                 metadata = await client.ledger_metadata(ledger_id)
             except NoSuchLedger:
                 metadata = None
-            self._history.written(ledger_id, metadata)
+            self._history.written(ledger_id, metadata, before.get(ledger_id, -1))

@@ -47,7 +47,7 @@ async def _look_at(client: Client[Any, Any, Any], ledger: LedgerHistory) -> None
     """Recover a ledger, and read all of it."""
     reader = await client.open_ledger(*ledger.key)
     end = reader.last_add_confirmed
-    if end < max(ledger.acknowledged, ledger.confirmed):
+    if end < ledger.told:
         raise Violation(f"ledger {ledger.ledger_id} ends at {end}, but {ledger.acknowledged} was acknowledged")
     entries = await reader.read(0, end) if end >= 0 else []
     if [entry.entry_id for entry in entries] != list(range(end + 1)):

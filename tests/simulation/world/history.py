@@ -80,8 +80,16 @@ class LedgerHistory:
         if entry_id >= len(self.payloads) or payload != self.payloads[entry_id]:
             raise Violation(f"ledger {self.ledger_id}: entry {entry_id} was read with other bytes: {payload[:40]!r}")
 
-    def written(self, metadata: LedgerMetadata | None) -> None:
-        """Take notice that the metadata has changed; None if the ledger was deleted."""
+    @property
+    def told(self) -> int:
+        """The highest entry id that anybody was told of; -1 if none."""
+        return max(self.acknowledged, self.confirmed)
+
+    def written(self, metadata: LedgerMetadata | None, told: int | None = None) -> None:
+        """Take notice that the metadata has changed; None if the ledger was deleted.
+
+        ``told`` is what had been :attr:`told` when it changed, or before; given if that is not just now.
+        """
         before, self.metadata = self.metadata, metadata
         if metadata is None:
             if not self.delete_asked:
@@ -99,7 +107,7 @@ class LedgerHistory:
         starts = [fragment.first_entry_id for fragment in metadata.fragments]
         if starts != sorted(set(starts)) or starts[0] != 0:
             raise Violation(f"ledger {self.ledger_id} has fragments that start at {starts}")
-        begins, confirmed = starts[-1], max(self.acknowledged, self.confirmed)
+        begins, confirmed = starts[-1], self.told if told is None else told
         is_new = metadata.fragments != before.fragments
         if metadata.state is LedgerState.OPEN and is_new and begins <= confirmed:
             raise Violation(f"ledger {self.ledger_id} has new bookies from {begins} on, and {confirmed} was confirmed")
@@ -113,7 +121,7 @@ class LedgerHistory:
 
     def _check_end(self) -> None:
         end = self.end
-        if end is not None and end < max(self.acknowledged, self.confirmed):
+        if end is not None and end < self.told:
             told = f"{self.acknowledged} was acknowledged and {self.confirmed} confirmed"
             raise Violation(f"ledger {self.ledger_id} ends at {end}, but {told}")
 
@@ -153,10 +161,10 @@ class History:
             self.ledgers[ledger_id] = LedgerHistory(ledger_id, self.counts, happened=self.happened)
         return self.ledgers[ledger_id]
 
-    def written(self, ledger_id: int, metadata: LedgerMetadata | None) -> None:
+    def written(self, ledger_id: int, metadata: LedgerMetadata | None, told: int | None = None) -> None:
         """Hear of a change from the metadata store."""
         try:
-            self.of(ledger_id).written(metadata)
+            self.of(ledger_id).written(metadata, told)
         except Violation as violation:
             self.broken(violation)
 
