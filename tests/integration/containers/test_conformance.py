@@ -14,7 +14,7 @@ from compat_tests.judge.case import Role
 from compat_tests.targets.jars_target import JarsTarget
 from tests.integration.conformance.conformance_results import not_fine, results_of
 
-pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.releases(since="4.16.6")]
+pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.full, pytest.mark.releases(since="4.16.6")]
 
 OF_BOOKIES = ("BASE", "ADD", "READ", "FENCE", "BATCH", "LAC")
 OF_CLIENTS = ("CBASE", "CWRITE", "CREAD", "CBATCH", "CREC")

@@ -8,4 +8,4 @@ from tests.integration.java.test_java_client_on_ours import site as site
 from tests.integration.java.test_java_client_on_ours import test_reads_in_batches as test_reads_in_batches
 from tests.integration.java.test_java_client_on_ours import test_writes_reads_and_fences as test_writes_reads_and_fences
 
-pytestmark = [pytest.mark.java, pytest.mark.docker]
+pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.full]

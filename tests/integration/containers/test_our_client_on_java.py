@@ -23,7 +23,7 @@ from tests.integration.java.test_our_v3_client_on_java import (
 )
 from tests.integration.support.our_client import OurClient
 
-pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.releases(main=True)]
+pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.full, pytest.mark.releases(main=True)]
 
 
 @frozen

@@ -10,4 +10,4 @@ from tests.integration.java.test_recovery_across import (
     test_ours_takes_over_from_a_java_writer as test_ours_takes_over_from_a_java_writer,
 )
 
-pytestmark = [pytest.mark.java, pytest.mark.docker]
+pytestmark = [pytest.mark.java, pytest.mark.docker, pytest.mark.full]
