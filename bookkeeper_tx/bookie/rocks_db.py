@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
+from bookkeeper_tx.bookie.key_values import NOT_OPEN
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.disk.db_index import ROCKSDB_FORMAT_VERSION
@@ -39,6 +40,9 @@ CURRENT: Final = "CURRENT"
 
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
+
+NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
+"""What the binding says of a database that was closed, is being closed in another thread, or ends its work before."""
 
 _Result = TypeVar("_Result")
 
@@ -245,8 +249,16 @@ def _raising(read: Callable[[], _Result]) -> _Result:
 
 
 def _os_error(error: Exception, path: str = "") -> OSError:
-    number = errno.ENOSPC if os.strerror(errno.ENOSPC) in str(error) else errno.EIO
-    return OSError(number, f"RocksDB: {error}", path or None)
+    return OSError(_number_of(str(error)), f"RocksDB: {error}", path or None)
+
+
+def _number_of(text: str) -> int:
+    """Return the number of an error of which there is the text only: EIO where that says nothing else."""
+    if os.strerror(errno.ENOSPC) in text:
+        return errno.ENOSPC
+    if any(each in text.lower() for each in NOT_OPEN_TEXTS):
+        return NOT_OPEN
+    return errno.EIO
 
 
 def _why_not(path: str, error: Exception, rocksdict: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import out_of_descriptors
+from bookkeeper_tx.bookie.key_values import NOT_OPEN
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.errors import StorageFailed
@@ -53,7 +54,7 @@ class Scrub:
         """Look at up to ``count_max`` entries of one page of the index, those from ``first_id`` on.
 
         What a flush, a compaction or a deletion changes meanwhile may be a suspect, and is none when it is looked at
-        again.  Raises ScrubFailed, and StorageFailed when no file can be opened now.
+        again.  Raises ScrubFailed, and StorageFailed when no file can be opened now, or a database is opened anew.
         """
         try:
             number = self._indexes.next_page(ledger_id, first_id // PAGE_COUNT)
@@ -84,7 +85,8 @@ class Scrub:
 def _require_readable(error: StorageFailed) -> None:
     """Raise what the disk says, unless it is that a file is not there."""
     cause = error.__cause__
-    if out_of_descriptors(cause):
+    if not isinstance(cause, OSError) or cause.errno == errno.ENOENT:
+        return
+    if out_of_descriptors(cause) or cause.errno == NOT_OPEN:
         raise error
-    if isinstance(cause, OSError) and cause.errno != errno.ENOENT:
-        raise ScrubFailed(str(error)) from cause
+    raise ScrubFailed(str(error)) from cause

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.bookie.key_values import NOT_OPEN
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.scrub import Looked, ScrubFailed
 from bookkeeper_tx.errors import StorageFailed
@@ -72,7 +73,9 @@ def test_an_index_that_is_gone_is_a_suspect(storage: LedgerStorage, disk: Crashi
     assert (looked.next_id, [each.entry_id for each in looked.suspects]) == (None, [NO_ENTRY])
 
 
-@pytest.mark.parametrize(("number", "raised"), [(errno.EIO, ScrubFailed), (errno.EMFILE, StorageFailed)])
+@pytest.mark.parametrize(
+    ("number", "raised"), [(errno.EIO, ScrubFailed), (errno.EMFILE, StorageFailed), (NOT_OPEN, StorageFailed)]
+)
 def test_what_the_disk_does_not_give_is_no_suspect(
     storage: LedgerStorage, monkeypatch: pytest.MonkeyPatch, number: int, raised: type[Exception]
 ) -> None:

@@ -1,0 +1,82 @@
+"""Scrubbing a storage on RocksDB itself: what passes, what is damaged, and what the disk does not give."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.scrub import ScrubFailed
+from bookkeeper_tx.errors import StorageFailed
+from tests.bookie.seams import KEY, LEDGER, run_of
+from tests.bookie.storage.storages import add, flush, new_storage
+
+pytest.importorskip("rocksdict")
+
+
+def opened(path: Path) -> LedgerStorage:
+    return new_storage(Disk(), str(path), ledger_storage_class="DbLedgerStorage")
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[LedgerStorage]:
+    storage = opened(tmp_path)
+    storage.open_for(LEDGER, KEY)
+    add(storage, run_of(0, *[50] * 2000))
+    flush(storage)
+    yield storage
+    storage.stop()
+
+
+def locations_of(storage: LedgerStorage) -> Any:
+    return storage.indexes._plain.locations  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("text", ["Already mutably borrowed", ""])
+def test_a_look_while_the_database_is_opened_anew_does_not_blame_the_disk(
+    storage: LedgerStorage, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    db = locations_of(storage)
+    raised: list[type[BaseException]] = []
+
+    class Full:
+        def write(self, *_: object) -> None:
+            raise Exception("IO error: No space left on device: while appending to file")
+
+        def close(self) -> None:
+            inner.close()
+
+        def get(self, keys: object) -> object:
+            if text:  # as of another thread, while this one closes it
+                raise RuntimeError(text)
+            return inner.get(keys)
+
+    def open_anew() -> object:
+        with pytest.raises(StorageFailed) as caught:
+            storage.scrub.look(LEDGER, 0, 1024)
+        raised.append(caught.type)
+        return open_again()
+
+    inner, open_again = db._db, db._open
+    monkeypatch.setattr(db, "_open", open_anew)
+    db._db = Full()
+    add(storage, run_of(2000, 50))
+    with pytest.raises(OSError, match="No space"):
+        flush(storage)
+    assert raised == [StorageFailed]
+    flush(storage)
+    assert storage.scrub.look(LEDGER, 1024, 1024).suspects == []
+
+
+def test_what_the_disk_does_not_give_is_the_end(storage: LedgerStorage) -> None:
+    class Broken:
+        def get(self, keys: object) -> object:
+            raise Exception("IO error: Input/output error: While pread")
+
+    db = locations_of(storage)
+    inner, db._db = db._db, Broken()
+    with pytest.raises(ScrubFailed, match="Input/output error"):
+        storage.scrub.look(LEDGER, 0, 1024)
+    db._db = inner
