@@ -41,6 +41,9 @@ CURRENT: Final = "CURRENT"
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
 
+TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
+"""Errors that others know by their number: the disk is full, or too many files are open, which passes."""
+
 NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
 """What the binding says of a database that was closed, is being closed in another thread, or ends its work before."""
 
@@ -254,8 +257,9 @@ def _os_error(error: Exception, path: str = "") -> OSError:
 
 def _number_of(text: str) -> int:
     """Return the number of an error of which there is the text only: EIO where that says nothing else."""
-    if os.strerror(errno.ENOSPC) in text:
-        return errno.ENOSPC
+    for number in TOLD_NUMBERS:
+        if os.strerror(number) in text:
+            return number
     if any(each in text.lower() for each in NOT_OPEN_TEXTS):
         return NOT_OPEN
     return errno.EIO

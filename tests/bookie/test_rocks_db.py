@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -225,3 +227,35 @@ def test_a_database_whose_files_are_away_is_not_made_anew(tmp_path: Path) -> Non
     db.sync()
     assert (db.get(b"a"), db.get(b"b")) == (b"1", b"2")
     db.close()
+
+
+WITHOUT_DESCRIPTORS = """
+import os, resource, sys
+from attrs import evolve
+from bookkeeper_tx.bookie.disk import out_of_descriptors
+from bookkeeper_tx.bookie.rocks_db import RocksDb
+from bookkeeper_tx.config import BookieConfig
+
+config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="")
+small = {"rocksdb_write_buffer_bytes": 65536, "rocksdb_table_bytes": 16384, "open_index_files_max": 4}
+db = RocksDb(sys.argv[1], evolve(config, **small))
+keys = [at.to_bytes(3, "big") for at in range(20_000)]
+for at in range(0, len(keys), 1000):
+    db.put(keys[at : at + 1000], [os.urandom(100) for _ in range(1000)])
+db.compact()
+lowest = os.open("/", os.O_RDONLY)
+os.close(lowest)
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+try:
+    for key in keys[::20]:
+        db.get(key)
+except OSError as error:
+    print(out_of_descriptors(error), error)
+"""
+
+
+def test_too_many_open_files_are_told_as_such(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_DESCRIPTORS, str(tmp_path / "db")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("True "), ended.stdout
