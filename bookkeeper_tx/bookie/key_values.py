@@ -7,11 +7,15 @@ from typing import Final, Protocol
 NOT_OPEN: Final = errno.EBUSY
 """The number of the OSError of a store that is not open now; the next change tries to open it again."""
 
+DAMAGED: Final = errno.EBADMSG
+"""The number of the OSError of what is stored, but is not what was written, or is gone."""
+
 
 class KeyValues(Protocol):
     """One store.  Calls block, and raise OSError; reads may come from any thread, changes from one at a time.
 
     After a change, or a sync, that has failed it may be opened anew: what is asked meanwhile fails with NOT_OPEN.
+    What is damaged fails with DAMAGED.
 
     A change is there for reads at once, and durable after :meth:`sync`: a crash leaves the changes up to some moment
     after the last one.  What cannot be read is never taken for what is not there.

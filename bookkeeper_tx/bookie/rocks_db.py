@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from bookkeeper_tx.bookie.key_values import NOT_OPEN
+from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs.disk.db_index import ROCKSDB_FORMAT_VERSION
@@ -41,8 +41,8 @@ CURRENT: Final = "CURRENT"
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
 
-TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
-"""Errors that others know by their number: the disk is full, or too many files are open, which passes."""
+TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EIO)
+"""Errors that others know by their number: a full disk, too many open files, a broken disk."""
 
 NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
 """What the binding says of a database that was closed, is being closed in another thread, or ends its work before."""
@@ -260,9 +260,11 @@ def _number_of(text: str) -> int:
     for number in TOLD_NUMBERS:
         if os.strerror(number) in text:
             return number
-    if any(each in text.lower() for each in NOT_OPEN_TEXTS):
+    lower = text.lower()
+    if any(each in lower for each in NOT_OPEN_TEXTS):
         return NOT_OPEN
-    return errno.EIO
+    # Not ENOENT, which is for who asks a file that is not there.
+    return DAMAGED if lower.startswith("corruption") or os.strerror(errno.ENOENT) in text else errno.EIO
 
 
 def _why_not(path: str, error: Exception, rocksdict: Any) -> str:

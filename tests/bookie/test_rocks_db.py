@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from bookkeeper_tx.bookie.key_values import DAMAGED
 from bookkeeper_tx.bookie.rocks_db import RocksDb
 from bookkeeper_tx.errors import RefusedToStart
 from tests.bookie.test_key_values import CONFIG, END
@@ -72,7 +73,7 @@ def test_what_is_damaged_is_not_taken_for_missing(path: Path, at: float) -> None
         return
     with pytest.raises(OSError, match="RocksDB") as caught:
         assert db.items(KEYS[0], END, len(KEYS) + 1) == "not read"
-    assert caught.value.errno == errno.EIO
+    assert caught.value.errno == DAMAGED
     with pytest.raises(OSError, match="RocksDB"):
         db.values(KEYS[0], END, len(KEYS))
     with pytest.raises(OSError, match="RocksDB"):

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import frozen
 
 from bookkeeper_tx.bookie.disk import out_of_descriptors
-from bookkeeper_tx.bookie.key_values import NOT_OPEN
+from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.errors import StorageFailed
@@ -40,7 +40,7 @@ class Looked:
     """Entries that it has looked at."""
     suspects: Sequence[Suspect]
     next_id: int | None
-    """The entry to go on with; None at the end of the ledger."""
+    """The entry to go on with; None at the end of the ledger, or when its index could not be understood."""
 
 
 class Scrub:
@@ -83,9 +83,9 @@ class Scrub:
 
 
 def _require_readable(error: StorageFailed) -> None:
-    """Raise what the disk says, unless it is that a file is not there."""
+    """Raise what the disk says, unless it is that a file is not there, or that a database is damaged."""
     cause = error.__cause__
-    if not isinstance(cause, OSError) or cause.errno == errno.ENOENT:
+    if not isinstance(cause, OSError) or cause.errno in (errno.ENOENT, DAMAGED):
         return
     if out_of_descriptors(cause) or cause.errno == NOT_OPEN:
         raise error

@@ -8,10 +8,12 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.storage.scrub import ScrubFailed
+from bookkeeper_tx.bookie.storage.scrub import ScrubFailed, Suspect
 from bookkeeper_tx.errors import StorageFailed
+from protocol_specs.fields import NO_ENTRY
 from tests.bookie.seams import KEY, LEDGER, run_of
 from tests.bookie.storage.storages import add, flush, new_storage
+from tests.conftest import result_of
 
 pytest.importorskip("rocksdict")
 
@@ -68,6 +70,25 @@ def test_a_look_while_the_database_is_opened_anew_does_not_blame_the_disk(
     assert raised == [StorageFailed]
     flush(storage)
     assert storage.scrub.look(LEDGER, 1024, 1024).suspects == []
+
+
+def test_damage_of_a_database_is_a_suspect(storage: LedgerStorage, tmp_path: Path) -> None:
+    locations_of(storage).compact()  # which makes a table file
+    result_of(storage.stop())
+    (table,) = (tmp_path / "locations").glob("*.sst")
+    data = bytearray(table.read_bytes())
+    data[len(data) // 3] ^= 0x10
+    table.write_bytes(data)
+    damaged = opened(tmp_path)
+    first_id: int | None = 0
+    suspects: list[Suspect] = []
+    while first_id is not None:
+        looked = damaged.scrub.look(LEDGER, first_id, 1024)
+        suspects += looked.suspects
+        first_id = looked.next_id
+    assert [each.entry_id for each in suspects] == [NO_ENTRY]
+    assert "RocksDB: Corruption" in suspects[0].text
+    damaged.stop()
 
 
 def test_what_the_disk_does_not_give_is_the_end(storage: LedgerStorage) -> None:
