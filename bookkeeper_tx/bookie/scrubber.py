@@ -102,6 +102,8 @@ class Scrubber:
             self._on_fatal(error)
         except StorageFailed as error:
             log.error("the scrubber begins anew later: {error}", error=error)
+        except Exception:
+            log.failure("the scrubber begins anew later, after an error that nobody has thought of")
         self.on_run(self._clock.seconds() - started_s, succeeded)
         if not self._stopped:
             self.start()

@@ -172,6 +172,23 @@ def test_a_run_without_descriptors_is_begun_again(bench: Bench, monkeypatch: pyt
     assert (bench.runs, bench.counts, bench.fatal) == ([False, True], (0, 0, 0), [])
 
 
+def test_a_run_that_an_unforeseen_error_ends_is_told_and_begun_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(*_: object) -> object:
+        raise IndexError("array assignment index out of range")
+
+    events: list[Any] = []
+    globalLogPublisher.addObserver(events.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.storage.scrub, "look", look)
+        bench.run()
+    globalLogPublisher.removeObserver(events.append)
+    assert [each["log_failure"].type for each in events if "log_failure" in each] == [IndexError]
+    bench.run()
+    assert (bench.runs, bench.counts, bench.fatal) == ([False, True], (0, 0, 0), [])
+
+
 @pytest.mark.parametrize("rate", [0.0, 20.0])
 def test_a_stop_ends_a_run_after_what_is_read_now(disk: CrashingDisk, rate: float) -> None:
     bench = Bench(disk, rate)

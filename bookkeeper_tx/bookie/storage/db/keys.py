@@ -5,6 +5,7 @@ from array import array
 from typing import Final
 
 from bookkeeper_tx.bookie.storage.ledger_index import Page, pack_locations, unpack_page
+from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import codecs
 from protocol_specs.disk import db_index as spec
 from protocol_specs.fields import ENTRY_ID_MAX
@@ -12,6 +13,8 @@ from protocol_specs.ledger_id import SCOPED_MIN, join, split
 
 _ledger_key = codecs.derive("key of a ledger", spec.LEDGER_KEY)
 _scoped_ledger_key = codecs.derive("key of a ledger", spec.SCOPED_LEDGER_KEY)
+
+LOCATION_KEY_SIZES: Final = (_ledger_key.size + spec.KEY_PART_SIZE, _scoped_ledger_key.size + spec.KEY_PART_SIZE)
 
 STORAGE_STATE_KEY: Final = _ledger_key.pack_fixed(spec.STORAGE_STATE_ID)
 
@@ -50,7 +53,9 @@ def location_keys(ledger_id: int, first_entry_id: int, count: int) -> list[bytes
 
 
 def entry_of(key: bytes) -> int:
-    """Return the entry id in the key of an entry."""
+    """Return the entry id in the key of an entry.  Raises StorageFailed."""
+    if len(key) not in LOCATION_KEY_SIZES:
+        raise StorageFailed(f"{key.hex()} among the locations is not the key of an entry: the database is damaged")
     return int.from_bytes(key[-spec.KEY_PART_SIZE :], "big")
 
 
@@ -60,16 +65,22 @@ def packed_locations(locations: "array[int]") -> list[bytes]:
 
 
 def page_of_values(values: list[bytes]) -> Page:
-    """Return the locations of consecutive entries that all have one."""
-    return unpack_page(b"".join(values))
+    """Return the locations of consecutive entries that all have one.  Raises StorageFailed."""
+    data = b"".join(values)
+    if len(data) != len(values) * spec.KEY_PART_SIZE:
+        raise StorageFailed("not all values among the locations have the size of one: the database is damaged")
+    return unpack_page(data)
 
 
 def page_of_items(items: list[tuple[bytes, bytes]], first_entry_id: int, count: int) -> Page:
-    """Return the locations of ``count`` entries, 0 for those that have none among ``items``."""
+    """Return the locations of ``count`` entries, 0 for those that have none among ``items``.  Raises StorageFailed."""
     found = page_of_values([value for _, value in items])
     page = array("Q", bytes(count * found.itemsize))
     for (key, _), location in zip(items, found, strict=True):
-        page[entry_of(key) - first_entry_id] = location
+        slot = entry_of(key) - first_entry_id
+        if not 0 <= slot < count:
+            raise StorageFailed(f"{key.hex()} is not in its place among the locations: the database is damaged")
+        page[slot] = location
     return page
 
 

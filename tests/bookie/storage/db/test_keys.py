@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.bookie.storage.db import keys
+from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk import db_index as spec
 from protocol_specs.ledger_id import SCOPED_MIN, join, split
 from tests.bookie.seams import SCOPED
@@ -67,3 +68,22 @@ def test_what_is_not_the_key_of_a_ledger(key: bytes) -> None:
 def test_the_key_of_an_entry_is_none_of_a_ledger_of_scope_0() -> None:
     assert keys.ledger_of(keys.ledger_key(SCOPED)) == SCOPED
     assert keys.STORAGE_STATE_KEY.hex() == "ffffffffffff1103"
+
+
+PLACE = (8).to_bytes(8, "big")
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        (keys.location_key(7, 5) + b"\0", PLACE),
+        (keys.location_key(7, 5)[:-1], PLACE),
+        (keys.location_key(7, 5) + bytes(8), PLACE),
+        (keys.location_key(7, 1024), PLACE),
+        (keys.location_key(7, 5), PLACE[:3]),
+        (keys.location_key(7, 5), PLACE * 2),
+    ],
+)
+def test_what_is_not_the_location_of_an_entry_of_a_page_is_damage(item: tuple[bytes, bytes]) -> None:
+    with pytest.raises(StorageFailed, match="damaged"):
+        keys.page_of_items([item], 3, 1000)

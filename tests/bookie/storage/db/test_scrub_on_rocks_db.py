@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.storage.db import keys
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.scrub import ScrubFailed, Suspect
 from bookkeeper_tx.errors import StorageFailed
@@ -89,6 +90,13 @@ def test_damage_of_a_database_is_a_suspect(storage: LedgerStorage, tmp_path: Pat
     assert [each.entry_id for each in suspects] == [NO_ENTRY]
     assert "RocksDB: Corruption" in suspects[0].text
     damaged.stop()
+
+
+def test_a_key_that_is_none_of_an_entry_is_a_suspect(storage: LedgerStorage) -> None:
+    locations_of(storage).put([keys.location_key(LEDGER, 7) + b"x"], [bytes(8)])
+    looked = storage.scrub.look(LEDGER, 0, 1024)
+    assert [each.entry_id for each in looked.suspects] == [NO_ENTRY]
+    assert "damaged" in looked.suspects[0].text
 
 
 def test_what_the_disk_does_not_give_is_the_end(storage: LedgerStorage) -> None:
