@@ -199,3 +199,4 @@ class StorageCollection:
             raise StorageFailed(f"entry log {name.file_name} is being written")
         self._reader.forget(name.file_name)
         await self._worker.run(self._directories.remove, name.file_name)
+        self._reader.forget(name.file_name)  # a read may have opened it meanwhile

@@ -328,6 +328,21 @@ def test_a_log_that_is_written_cannot_be_deleted(disk: CrashingDisk, storage: Le
     assert read(reopened(disk, storage), 7, 1) == entry(1, 60)
 
 
+def test_a_log_that_is_read_while_it_is_deleted_does_not_stay_open(disk: CrashingDisk) -> None:
+    storage = small(disk)
+    stored(storage, 7, 1000, 1000)
+    stored(storage, 8, 1000)
+    page = storage.indexes.read_page(7, 0)
+    delete(storage, 7)
+    storage.collection._worker = worker = SteppedWorker()
+    deleting = storage.collection.delete_log(LogName(0))
+    assert storage._reader.read_run(7, 0, page, 100).count == 1
+    worker.run_all()
+    result_of(deleting)
+    with pytest.raises(StorageFailed, match="cannot read"):
+        storage._reader.read_run(7, 0, page, 100)
+
+
 def test_a_full_disk_gets_room_although_its_flush_has_failed(disk: CrashingDisk) -> None:
     storage = small(disk)
     stored(storage, 7, 1000, 1000)
