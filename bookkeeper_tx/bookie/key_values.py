@@ -53,7 +53,8 @@ class KeyValues(Protocol):
     def compact(self) -> None:
         """Write the files anew without what was deleted or has another value now.
 
-        May take minutes; other calls need not wait meanwhile, and :meth:`close` ends it.
+        May take minutes; other calls need not wait meanwhile, and :meth:`close` ends it.  Raises ENOSPC if the disk has
+        less room than the files have bytes.
         """
 
     def close(self) -> None:

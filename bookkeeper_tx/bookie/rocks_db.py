@@ -128,6 +128,14 @@ class RocksDb:
             raise _os_error(error, self.path) from error
 
     def compact(self) -> None:
+        # The binding does not tell when a compaction has failed.
+        needed = 0
+        for each in os.scandir(self.path):
+            with contextlib.suppress(FileNotFoundError):  # another table has replaced it
+                needed += each.stat().st_size * each.name.endswith(".sst")
+        disk = os.statvfs(self.path)
+        if disk.f_bavail * disk.f_frsize < needed:
+            raise OSError(errno.ENOSPC, f"a compaction may need {needed} bytes that are free", self.path)
         _raising(lambda: self._db.compact_range(None, None))
 
     def close(self) -> None:

@@ -169,6 +169,19 @@ def test_a_compaction_leaves_no_bytes_of_what_was_deleted(path: Path) -> None:
     assert size_of(path) < before / 10
 
 
+def test_a_compaction_without_room_for_it_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = RocksDb(str(path), CONFIG)
+    room = (size_of(path) - 1) // 512
+    full = os.statvfs_result((4096, 512, 1000, 1000, room, 0, 0, 0, 0, 255))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "statvfs", lambda _: full)
+        with pytest.raises(OSError, match="a compaction may need") as caught:
+            db.compact()
+    assert caught.value.errno == errno.ENOSPC
+    db.compact()
+    db.close()
+
+
 def test_a_database_that_is_being_compacted_can_be_closed(path: Path) -> None:
     db = RocksDb(str(path), evolve(CONFIG, rocksdb_write_buffer_bytes=65536))
     for at in range(0, len(KEYS), 3000):

@@ -40,4 +40,4 @@ class LocationCompaction:
         if isinstance(result, Failure):
             log.error("{path} was not compacted: {error}", path=path, error=result.value)
         else:
-            log.info("the compaction of {path} has ended", path=path)
+            log.info("the compaction of {path} has ended, done unless RocksDB's own LOG says otherwise", path=path)
