@@ -11,6 +11,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support import tail_memory
 from tests.integration.support.our_client import OurClient, append
 
+ROOT = Path(__file__).parents[3]
 ENTRIES = 60
 SIZE = 5_000_000
 MEMORY_MIB_MAX = 200
@@ -31,8 +32,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 @pytest.mark.parametrize("how", ["tail", "batch", "singles"])
 def test_a_ledger_of_large_entries_is_read_in_little_memory(written: tuple[str, int], how: str) -> None:
     uri, ledger_id = written
-    program = Path(tail_memory.__file__)
-    command = [sys.executable, str(program), uri, str(ledger_id), how, str(ENTRIES - 1)]
-    size, memory_mib = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    command = [sys.executable, "-m", tail_memory.__name__, uri, str(ledger_id), how, str(ENTRIES - 1)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    size, memory_mib = map(int, done.stdout.split())
     assert size == ENTRIES * SIZE
     assert memory_mib < MEMORY_MIB_MAX

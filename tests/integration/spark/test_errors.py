@@ -169,7 +169,7 @@ def test_a_sink_whose_metadata_store_is_not_there(spark: Any, tmp_path: Path) ->
 
 
 def test_a_metadata_uri_that_makes_no_sense(load: Any) -> None:
-    text = "option metadataServiceUri = 'zoo://x': there is no metadata store 'zoo'; use sqlite:// or zk://; write"
+    text = "option metadataServiceUri = 'zoo://x': there is no metadata store 'zoo'; use sqlite://, zk:// or etcd://"
     said(lambda: load(ledger=1, uri="zoo://x").count(), text)
 
 
