@@ -52,8 +52,13 @@ SMALLEST: dict[str, Callable[[int], bytes]] = {
 def test_what_was_received_takes_some_times_its_bytes(kind: str) -> None:
     frames = [SMALLEST[kind](at) for at in range(SIZE // 20)]
     data = b"".join(frames)
+    # Other threads of the test run take memory meanwhile.
+    assert min(memory_of(frames[0], data) for _ in range(3)) < RECEIVED_MEMORY_FACTOR * len(data)
+
+
+def memory_of(first: bytes, data: bytes) -> int:
     connection = ServerConnection()
-    connection.receive(frames[0])
+    connection.receive(first)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -62,4 +67,4 @@ def test_what_was_received_takes_some_times_its_bytes(kind: str) -> None:
     finally:
         tracemalloc.stop()
     assert requests
-    assert memory < RECEIVED_MEMORY_FACTOR * len(data)
+    return memory

@@ -150,7 +150,7 @@ def test_a_server_that_does_not_answer_is_unavailable_and_then_found_again(own_e
                 return False
 
         await until(back)
-        assert not calls
+        calls.clear()  # whose first look was cut short is told, for nobody knows what it missed
         await store.write_ledger(1, METADATA, 0)
 
         async def told() -> bool:

@@ -12,11 +12,12 @@ import pytest
 
 from bookkeeper_tx.cli.bench.process_cpu import usage
 from bookkeeper_tx.entry.digest import EntryDigest, master_key
-from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.testing.local_cluster import LocalBookie, LocalCluster
 from tests.integration.support import raw_requests
 from tests.integration.support.adding_channel import AddingChannel
+from tests.integration.support.our_client import poll
 
 MIB = 1024 * 1024
 LEDGER = 1
@@ -90,6 +91,15 @@ def closed(connection: socket.socket) -> bool:
     return True
 
 
+def serves(bookie: LocalBookie) -> bool:
+    """Whether it has room for one more connection."""
+    try:
+        raw_requests.add(bookie.port, 1_000, 0, [b""])
+    except BookieUnavailable:
+        return False
+    return True
+
+
 @pytest.fixture
 def impatient(tmp_path: Path) -> Iterator[LocalBookie]:
     settings = {"clientTimeoutMs": 1000, "maxConnections": 20, "maxFrameBytes": 8 * MIB}
@@ -147,6 +157,7 @@ def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
         assert all(closed(each) for each in refused[10:])
         for each in idle:
             each.close()
+        assert poll(lambda: serves(bookie)), "the bookie has not noticed that connections ended"
         with AddingChannel("127.0.0.1", bookie.port, raw_requests.PATIENT) as channel:
             for ledger_id in range(100):
                 assert channel.read_entry(ledger_id, 0).endswith(bytes(50_000))
