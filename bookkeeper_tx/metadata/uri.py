@@ -90,11 +90,6 @@ def _zookeeper(uri: str, rest: str, layout: str) -> ZooKeeperUri:
 
 
 def _hosts_and_root(uri: str, rest: str, port: int, example: str) -> tuple[tuple[str, ...], str]:
-    if any(each in rest for each in "@?#"):
-        # The URI may have a password, so it is not shown.
-        raise InvalidConfig(
-            f"metadata URI {uri.partition('://')[0]}://…: users, passwords and options have no place in it"
-        )
     hosts, slash, root = rest.partition("/")
     parts = root.rstrip("/").split("/")
     if not slash or not all(parts):
