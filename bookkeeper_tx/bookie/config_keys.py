@@ -119,7 +119,7 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "useShortHostName": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
     "registrationManagerClass": (
         ("org.apache.bookkeeper.discover.ZKRegistrationManager",),
-        "bookies are registered in ZooKeeper or SQLite only",
+        "bookies are registered where the metadata URI says: in SQLite, ZooKeeper or etcd",
     ),
     "httpServerTlsEnable": (("false",), "TLS is not implemented for HTTP: passwords of ledgers would go out in clear"),
     "authorizedRoles": (("",), f"authorization: {_SECURITY}"),
