@@ -74,11 +74,7 @@ class EtcdBookies:
     def give_up(self, bookie_id: BookieId, lease: EtcdLease) -> None:
         """Remove the registration, if it is one under ``lease``."""
         for key in self._keys(bookie_id, False):
-            while (found := self._client.read(key)) is not None and found.lease == lease.id():
-                try:
-                    self._client.transact([is_unchanged(key, found)], [remove(key)])
-                except ConnectionLost:
-                    continue
+            lease.give_back(key)
 
     def _keys(self, bookie_id: BookieId, read_only: bool) -> tuple[str, str]:
         """Return the key of a bookie, and the key that it has in the other state, writable or read-only."""

@@ -52,6 +52,11 @@ def stored(pair: Any) -> Stored:
     return Stored(pair.value, pair.version - 1, pair.mod_revision, pair.create_revision, pair.lease)
 
 
+def _first(pairs: Sequence[Any]) -> Stored | None:
+    """Return what is stored under one key, of which etcd has sent the KeyValue or none."""
+    return stored(pairs[0]) if pairs else None
+
+
 def put(key: str, value: bytes = b"", lease: int = 0) -> Any:
     """Return the part of a transaction that sets a key."""
     return messages.RequestOp(request_put=messages.PutRequest(key=key.encode(), value=value, lease=lease))
@@ -170,8 +175,7 @@ class EtcdClient:
 
     def read(self, key: str) -> Stored | None:
         """Return what is stored under a key, None if there is nothing."""
-        answer = self.insist("Range", messages.RangeRequest(key=key.encode()))
-        return stored(answer.kvs[0]) if answer.kvs else None
+        return _first(self.insist("Range", messages.RangeRequest(key=key.encode())).kvs)
 
     def read_each(self, keys: Iterable[str]) -> Iterator[Stored | None]:
         """Yield what is stored under each key, in order; many are read at once, and the time limit holds for those."""
@@ -184,8 +188,7 @@ class EtcdClient:
     def read_together(self, keys: Sequence[str]) -> list[Stored | None]:
         """Return what is stored under each of a few keys at one time."""
         answer = self.insist("Txn", messages.TxnRequest(success=[get(key) for key in keys]))
-        pairs = [each.response_range.kvs for each in answer.responses]
-        return [stored(found[0]) if found else None for found in pairs]
+        return [_first(each.response_range.kvs) for each in answer.responses]
 
     def names(self, folder: str) -> list[str]:
         """Return what follows ``folder/`` in all keys that begin so, ascending.
@@ -249,8 +252,7 @@ class EtcdClient:
                 continue
             if answer.succeeded:
                 return True
-            pairs = answer.responses[0].response_range.kvs
-            before, found = found, stored(pairs[0]) if pairs else None
+            before, found = found, _first(answer.responses[0].response_range.kvs)
             if repeated and (found is None or found.create_revision != before.create_revision):
                 return True  # by an earlier request
         return False
@@ -267,6 +269,5 @@ class EtcdClient:
                 continue
             if answer.succeeded:
                 return Outcome(True, None)
-            pairs = answer.responses[0].response_range.kvs
-            found = stored(pairs[0]) if pairs else None
+            found = _first(answer.responses[0].response_range.kvs)
             return Outcome(repeated and is_own(found), found)

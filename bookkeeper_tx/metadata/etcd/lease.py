@@ -2,8 +2,8 @@
 
 import math
 
-from bookkeeper_tx.metadata.etcd.channel import LeaseLost
-from bookkeeper_tx.metadata.etcd.client import EtcdClient
+from bookkeeper_tx.metadata.etcd.channel import ConnectionLost, LeaseLost
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, is_unchanged, remove
 from protocol_specs.metadata import etcd_pb2 as messages
 
 
@@ -27,6 +27,14 @@ class EtcdLease:
     def forget(self) -> None:
         """Have the next :meth:`id` be a new one: the last has ended."""
         self.current = 0
+
+    def give_back(self, key: str) -> None:
+        """Delete a key, if it is under the lease."""
+        while (found := self._client.read(key)) is not None and found.lease == self.id():
+            try:
+                self._client.transact([is_unchanged(key, found)], [remove(key)])
+            except ConnectionLost:
+                continue
 
     def keep_alive(self) -> None:
         """Have the lease begin anew; raises LeaseLost if it has ended."""

@@ -4,7 +4,7 @@ Java's driver for etcd has no auto-recovery, so only programs of ours meet here.
 """
 
 from bookkeeper_tx.metadata.etcd.channel import ConnectionLost, LeaseLost
-from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, is_unchanged, put, remove
+from bookkeeper_tx.metadata.etcd.client import EtcdClient, has_version, put
 from bookkeeper_tx.metadata.etcd.lease import EtcdLease
 from bookkeeper_tx.model import BookieId
 from protocol_specs.metadata import etcd_layout as spec
@@ -43,13 +43,8 @@ class EtcdReplicationLocks:
 
     def unlock(self, ledger_id: int, lease: EtcdLease) -> None:
         """Give back a lock that is held under ``lease``."""
-        key = self._key(ledger_id)
         self._held.discard((ledger_id, lease.current))
-        while (found := self._client.read(key)) is not None and found.lease == lease.id():
-            try:
-                self._client.transact([is_unchanged(key, found)], [remove(key)])
-            except ConnectionLost:
-                continue
+        lease.give_back(self._key(ledger_id))
 
     def _key(self, ledger_id: int) -> str:
         return f"{self._folder}/{spec.ledger_name(ledger_id)}"
