@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError
+from bookkeeper_tx.metadata.blocking.opened import Opened
 from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.etcd.channel import EtcdChannel
 from bookkeeper_tx.metadata.etcd.client import EtcdClient
@@ -14,7 +15,7 @@ from bookkeeper_tx.metadata.watches import Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 
 
-class BlockingEtcdStore:
+class BlockingEtcdStore(Opened):
     """The store of the cluster at ``uri``."""
 
     def __init__(
@@ -40,15 +41,6 @@ class BlockingEtcdStore:
 
     def close(self) -> None:
         self._records.close()
-
-    def __enter__(self) -> "BlockingEtcdStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a metadata store cannot be pickled: send its URI, and open it where it is used")
 
     def instance_id(self) -> str | None:
         instance_id: str | None = self._do(self._records.cluster.instance_id)

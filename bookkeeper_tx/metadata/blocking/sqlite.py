@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataCorrupt, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.metadata.blocking.opened import Opened
 from bookkeeper_tx.metadata.documents import DocumentPath
 from bookkeeper_tx.metadata.sqlite.errors import translated
 from bookkeeper_tx.metadata.sqlite.records import SqliteRecords
@@ -12,7 +13,7 @@ from bookkeeper_tx.metadata.watches import BOOKIES, Key
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Versioned, check_ledger_id
 
 
-class BlockingSqliteStore:
+class BlockingSqliteStore(Opened):
     """The store in the file at ``path``, which other processes use at the same time."""
 
     def __init__(self, path: str, busy_timeout_s: float) -> None:
@@ -32,15 +33,6 @@ class BlockingSqliteStore:
         if not self._closed:
             self._closed = True
             self._records.close()
-
-    def __enter__(self) -> "BlockingSqliteStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a metadata store cannot be pickled: send its URI, and open it where it is used")
 
     def instance_id(self) -> str | None:
         instance_id: str = self._do(self._tables.instance_id)

@@ -6,6 +6,7 @@ from itertools import tee
 from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataCorrupt
+from bookkeeper_tx.metadata.blocking.opened import Opened
 from bookkeeper_tx.metadata.blocking.requests import BlockingRequests, run
 from bookkeeper_tx.metadata.blocking.session import BlockingSession
 from bookkeeper_tx.metadata.documents import DocumentPath
@@ -23,7 +24,7 @@ from bookkeeper_tx.model import BookieId, BookieServiceInfo, LedgerMetadata, Ver
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 
 
-class BlockingZooKeeperStore:
+class BlockingZooKeeperStore(Opened):
     """The store of the cluster at ``uri``."""
 
     def __init__(
@@ -63,15 +64,6 @@ class BlockingZooKeeperStore:
 
     def close(self) -> None:
         self._session.close()
-
-    def __enter__(self) -> "BlockingZooKeeperStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a metadata store cannot be pickled: send its URI, and open it where it is used")
 
     def instance_id(self) -> str | None:
         instance_id: str | None = self._do(self._cluster.instance_id())
