@@ -9,8 +9,8 @@ import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 
+from compat_tests.targets.metadata_server import MetadataServer
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.unavailable import Unavailable
@@ -37,50 +37,12 @@ def etcd_program() -> Path:
     )
 
 
-class Etcd:
-    """A standalone etcd; a context manager, or ``start()`` and ``stop()``.
-
-    Started again it has the same port and the same data. From 3.5 it does not sync its log to disk: what it loses in a
-    power failure no test asks for.
-    """
+class Etcd(MetadataServer):
+    """A standalone etcd; before 3.5 it does sync its log to disk."""
 
     def __init__(self, work_dir: Path, port: int | None = None) -> None:
-        self.work_dir = work_dir
-        self.port = port or choose_port()
+        super().__init__(work_dir, port)
         self._peer_port = choose_port()
-        self._process: ServerProcess | None = None
-
-    @property
-    def hosts(self) -> str:
-        """``host:port``, as it stands in a metadata URI."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def process(self) -> ServerProcess:
-        """The process, for its pid and log."""
-        if self._process is None:
-            self._process = ServerProcess("etcd", self._command(), self.work_dir / "etcd.log")
-        return self._process
-
-    def start(self, timeout_s: float = 60) -> Etcd:
-        """Start it and wait until it has a leader."""
-        self.work_dir.mkdir(parents=True, exist_ok=True)
-        self.process.start()
-        self.process.wait_until(self.serving, timeout_s, "serving")
-        return self
-
-    def stop(self) -> None:
-        """Stop it; leases live on when it is started again soon enough."""
-        if self._process is not None:
-            self._process.stop()
-
-    def pause(self) -> None:
-        """Freeze it: connections stay, nothing is answered."""
-        self.process.pause()
-
-    def resume(self) -> None:
-        """Let it go on after :meth:`pause`."""
-        self.process.resume()
 
     def serving(self) -> bool:
         """Whether it is healthy: it has a leader, and answers reads."""
@@ -89,6 +51,9 @@ class Etcd:
                 return b'"true"' in answer.read()
         except (OSError, urllib.error.URLError):
             return False
+
+    def _new_process(self) -> ServerProcess:
+        return ServerProcess("etcd", self._command(), self.work_dir / "etcd.log")
 
     def _command(self) -> list[str]:
         client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self._peer_port))
@@ -107,11 +72,3 @@ class Etcd:
         if _NO_SYNC in subprocess.run([program, "--help"], capture_output=True, text=True, check=False).stdout:
             options[_NO_SYNC] = "true"
         return [program, *(f"{name}={value}" for name, value in options.items())]
-
-    def __enter__(self) -> Etcd:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.stop()

@@ -6,11 +6,11 @@ import importlib.util
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from compat_tests.targets.java_program import JavaProgram, Product
 from compat_tests.targets.java_runner import JavaRunner, chosen_runner
 from compat_tests.targets.jvm import property_flags
+from compat_tests.targets.metadata_server import MetadataServer
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.unavailable import Unavailable
@@ -52,11 +52,8 @@ def _jars(patterns: Sequence[str]) -> list[Path]:
 PRODUCT = Product("zookeeper", "", zookeeper_jars)
 
 
-class ZooKeeper:
-    """A standalone ZooKeeper; a context manager, or ``start()`` and ``stop()``.
-
-    Started again it has the same port and the same data. It does not sync its log to disk: what it loses in a power
-    failure no test asks for.
+class ZooKeeper(MetadataServer):
+    """A standalone ZooKeeper.
 
     :param port: chosen if not given
     :param tls: keys of ``zoo.cfg`` for TLS (``ssl.keyStore.location`` …); it then listens at ``secure_port``, too
@@ -75,51 +72,14 @@ class ZooKeeper:
         properties: Mapping[str, object] | None = None,
         runner: JavaRunner | None = None,
     ) -> None:
-        self.work_dir = work_dir
+        super().__init__(work_dir, port)
         self._runner = runner or chosen_runner()
-        self.port = port or choose_port()
         self.secure_port = choose_port() if tls else None
         self._settings = {**(tls or {}), **(settings or {})}
         self._properties = dict(properties or {})
-        self._process: ServerProcess | None = None
 
-    @property
-    def hosts(self) -> str:
-        """``host:port``, as kazoo wants it."""
-        return f"127.0.0.1:{self.port}"
-
-    @property
-    def process(self) -> ServerProcess:
-        """The process, for its pid and log."""
-        if self._process is None:
-            self._process = self._runner.server("ZooKeeper", self._program())
-        return self._process
-
-    def start(self, timeout_s: float = 60) -> ZooKeeper:
-        """Start it and wait until it takes sessions."""
-        self.work_dir.mkdir(parents=True, exist_ok=True)
-        (self.work_dir / "zoo.cfg").write_text(self._config(), encoding="utf-8")
-        self.process.start()
-        self.process.wait_until(self.serving, timeout_s, "serving")
-        return self
-
-    def stop(self) -> None:
-        """Stop it; sessions live on when it is started again soon enough."""
-        if self._process is not None:
-            self._process.stop()
-
-    def remove(self) -> None:
-        """Stop it for good: what it is run in goes, too."""
-        if self._process is not None:
-            self._process.remove()
-
-    def pause(self) -> None:
-        """Freeze it: connections stay, nothing is answered."""
-        self.process.pause()
-
-    def resume(self) -> None:
-        """Let it go on after :meth:`pause`."""
-        self.process.resume()
+    def _files(self) -> dict[str, str]:
+        return {"zoo.cfg": self._config()}
 
     def serving(self) -> bool:
         """Whether it has a mode: ``ruok`` is answered before sessions are accepted, ``srvr`` tells the truth."""
@@ -158,6 +118,9 @@ class ZooKeeper:
             }
         return "".join(f"{key}={value}\n" for key, value in settings.items())
 
+    def _new_process(self) -> ServerProcess:
+        return self._runner.server("ZooKeeper", self._program())
+
     def _program(self) -> JavaProgram:
         return JavaProgram(
             product=PRODUCT,
@@ -169,11 +132,3 @@ class ZooKeeper:
             flags=["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", *property_flags(self._properties)],
             classes=_jars(_NETTY_JARS) if self.secure_port is not None else (),
         )
-
-    def __enter__(self) -> ZooKeeper:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.remove()
