@@ -23,8 +23,8 @@ from bookkeeper_tx.model import LedgerId
 from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.zookeeper import ZooKeeper
 from protocol_specs.metadata import ledger as spec
+from tests.integration.metadata.fault_scenarios import registered_process
 from tests.integration.metadata.real_clusters import STORES, RealCluster, real_cluster
-from tests.integration.metadata.test_faults import registered_process
 from tests.integration.support.our_client import poll
 from tests.metadata import bookie_scenarios, contract, ledger_scenarios, record_scenarios  # noqa: F401 -- they add
 from tests.metadata.blocking.test_store import modules_loaded_by_use

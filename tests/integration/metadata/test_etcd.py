@@ -25,7 +25,14 @@ from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.ports import choose_port
 from protocol_specs.metadata import etcd_layout as spec
 from protocol_specs.metadata import etcd_pb2 as messages
-from tests.integration.metadata.test_faults import registered_process, sleep, until
+from tests.integration.metadata.fault_scenarios import (
+    check_that_a_killed_bookie_is_waited_for,
+    check_that_changes_are_told,
+    registered,
+    registered_and_watched,
+    sleep,
+    until,
+)
 from tests.metadata.contract import INFO, METADATA, OTHER_INFO
 from tests.reactor_thread import run_in_reactor
 
@@ -45,56 +52,22 @@ def short_lived(hosts: str, scope: str = "/ledgers", timeout_s: float = 3.0) -> 
 def test_a_second_bookie_waits_for_the_key_of_a_killed_bookie(etcd: Etcd) -> None:
     scope = f"/{uuid.uuid4()}"
     store = short_lived(etcd.hosts, scope, timeout_s=15.0)
-
-    async def prepare() -> None:
-        await store.start()
-        await store.initialize()
-
-    async def take_over() -> None:
-        assert await store.writable_bookies() == {"a:1"}
-        await store.register_bookie("a:1", OTHER_INFO)
-        assert await store.bookie_info("a:1") == OTHER_INFO
-        await store.stop()
-
-    run_in_reactor(prepare)
-    process = registered_process(f"etcd://{etcd.hosts}{scope}")
-    process.kill()
-    process.wait()
-    run_in_reactor(take_over, timeout_s=40)
+    check_that_a_killed_bookie_is_waited_for(store, f"etcd://{etcd.hosts}{scope}")
 
 
 def test_a_lost_lease_is_replaced_and_registrations_and_watches_go_on(own_etcd: Etcd) -> None:
     async def scenario() -> None:
         store, other = (short_lived(own_etcd.hosts) for _ in range(2))
-        await store.start()
-        await store.initialize()
-        await other.start()
-        changes: list[str] = []
-        other.watch_bookies(lambda: changes.append("bookies"))
-        other.watch_ledger(5, lambda: changes.append("ledger"))
-        await store.register_bookie("a:1", INFO)
-        await store.register_bookie("b:1", OTHER_INFO, read_only=True)
+        changes = await registered_and_watched(store, other)
         first_lease = store._lease.current
         # As when nobody has kept it for too long.
         with closing(EtcdChannel([own_etcd.hosts])) as channel:
             channel.call("LeaseRevoke", messages.LeaseRevokeRequest(ID=first_lease), 5)
         assert await other.writable_bookies() == frozenset()
 
-        async def registered_again() -> bool:
-            return await other.writable_bookies() == {"a:1"} and await other.read_only_bookies() == {"b:1"}
-
-        await until(registered_again)
+        await until(lambda: registered(other))
         assert store._lease.current != first_lease
-        changes.clear()
-        await store.create_ledger(5, METADATA)
-        await store.unregister_bookie("a:1")
-
-        async def told() -> bool:
-            return {"bookies", "ledger"} <= set(changes)
-
-        await until(told)
-        await store.stop()
-        await other.stop()
+        await check_that_changes_are_told(store, other, changes)
 
     run_in_reactor(scenario, timeout_s=60)
 

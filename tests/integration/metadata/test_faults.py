@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twisted.internet import reactor, task
+from twisted.internet import reactor
 
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.metadata.store import open_metadata_store
@@ -18,20 +18,17 @@ from bookkeeper_tx.metadata.uri import ZooKeeperUri
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.zookeeper import ZooKeeper
-from tests.metadata.contract import INFO, METADATA, OTHER_INFO
+from tests.integration.metadata.fault_scenarios import (
+    check_that_a_killed_bookie_is_waited_for,
+    check_that_changes_are_told,
+    registered,
+    registered_and_watched,
+    registered_process,
+    sleep,
+    until,
+)
+from tests.metadata.contract import INFO, METADATA
 from tests.reactor_thread import run_in_reactor
-
-REGISTER_AND_WAIT = """
-import sys
-from twisted.internet import reactor
-from bookkeeper_tx.metadata.store import open_metadata_store
-from bookkeeper_tx.model import BookieServiceInfo
-store = open_metadata_store(sys.argv[1], reactor)
-done = store.start().addCallback(lambda _: store.register_bookie("a:1", BookieServiceInfo("127.0.0.1", 9)))
-done.addCallbacks(lambda _: print("registered", flush=True), lambda failure: (failure.printTraceback(), reactor.stop()))
-reactor.run()
-"""
-
 
 MAKE_LEDGERS = """
 import sys
@@ -67,28 +64,6 @@ react(lambda reactor: __import__("twisted").internet.defer.Deferred.fromCoroutin
 def short_lived(hosts: str, root: str, **timeouts: float) -> Any:
     defaults = {"session_timeout_s": 1.5, "operation_timeout_s": 10.0}
     return ZooKeeperMetadataStore(ZooKeeperUri((hosts,), root, "hierarchical"), reactor, **{**defaults, **timeouts})
-
-
-async def sleep(seconds: float) -> None:
-    await task.deferLater(reactor, seconds, lambda: None)
-
-
-async def until(condition: Any, timeout_s: float = 15) -> None:
-    for _ in range(int(timeout_s / 0.05)):
-        if await condition():
-            return
-        await sleep(0.05)
-    raise AssertionError(f"not so within {timeout_s} s")
-
-
-def registered_process(uri: str) -> subprocess.Popen[str]:
-    """A process that has registered a:1."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", REGISTER_AND_WAIT, uri], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "registered\n"
-    return process
 
 
 def test_sqlite_notices_a_killed_bookie(tmp_path: Path) -> None:
@@ -138,36 +113,14 @@ def test_sqlite_is_made_and_used_by_many_processes_at_once(tmp_path: Path) -> No
 def test_zookeeper_waits_for_the_node_of_a_killed_bookie(zookeeper: ZooKeeper) -> None:
     root = f"/{uuid.uuid4()}"
     store = short_lived(zookeeper.hosts, root, session_timeout_s=12.0)
-
-    async def prepare() -> None:
-        await store.start()
-        await store.initialize()
-
-    async def take_over() -> None:
-        assert await store.writable_bookies() == {"a:1"}
-        await store.register_bookie("a:1", INFO)
-        assert await store.bookie_info("a:1") == INFO
-        await store.stop()
-
-    run_in_reactor(prepare)
-    process = registered_process(f"zk://{zookeeper.hosts}{root}")
-    process.kill()
-    process.wait()
-    run_in_reactor(take_over, timeout_s=40)
+    check_that_a_killed_bookie_is_waited_for(store, f"zk://{zookeeper.hosts}{root}")
 
 
 @pytest.mark.java
 def test_an_expired_session_is_replaced_registrations_and_watches_go_on(own_zookeeper: ZooKeeper) -> None:
     async def scenario() -> None:
         store, other = (short_lived(own_zookeeper.hosts, "/ledgers") for _ in range(2))
-        await store.start()
-        await store.initialize()
-        await other.start()
-        changes: list[str] = []
-        other.watch_bookies(lambda: changes.append("bookies"))
-        other.watch_ledger(5, lambda: changes.append("ledger"))
-        await store.register_bookie("a:1", INFO)
-        await store.register_bookie("b:1", OTHER_INFO, read_only=True)
+        changes = await registered_and_watched(store, other)
         first_session = store._session.session_id
 
         async def expired() -> bool:
@@ -181,24 +134,9 @@ def test_an_expired_session_is_replaced_registrations_and_watches_go_on(own_zook
                 await until(expired, 8)
                 break
 
-        async def registered_again() -> bool:
-            return (
-                await expired()
-                and await other.writable_bookies() == {"a:1"}
-                and await other.read_only_bookies() == {"b:1"}
-            )
-
-        await until(registered_again)
-        changes.clear()
-        await store.create_ledger(5, METADATA)
-        await store.unregister_bookie("a:1")
-
-        async def told() -> bool:
-            return {"bookies", "ledger"} <= set(changes)
-
-        await until(told)
-        await store.stop()
-        await other.stop()
+        await until(expired)
+        await until(lambda: registered(other))
+        await check_that_changes_are_told(store, other, changes)
 
     run_in_reactor(scenario, timeout_s=150)
 
