@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -51,6 +52,7 @@ class ScriptedBookie:
         self._polls: list[Callable[[], None]] = []
         self._closed = False
         self._listener: socket.socket | None = None
+        self._held: socket.socket | None = None
         self.port = 0
         self._take_one_of(ports)
 
@@ -126,20 +128,39 @@ class ScriptedBookie:
     def _take_one_of(self, ports: Sequence[int]) -> None:
         for self.port in ports:
             try:
+                self._hold_port()
                 self.listen()
             except OSError:
+                self.refuse()
+                self._let_port_go()
                 continue
             return
         raise Unavailable(f"no free port on {self.host} for a scripted bookie: give --listen more of them")
 
+    def _hold_port(self) -> None:
+        """Keep the port from others, above all from outgoing connections, while the bookie is down."""
+        if sys.platform == "linux":  # elsewhere nothing can listen on a port bound here
+            self._held = self._bind()
+
+    def _let_port_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+
+    def _bind(self) -> socket.socket:
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind((self.host, self.port))
+        except OSError:
+            bound.close()
+            raise
+        self.port = bound.getsockname()[1]
+        return bound
+
     def listen(self) -> None:
         """Take connections, on the same port as before."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((self.host, self.port))
+        listener = self._listener = self._bind()
         listener.listen(_BACKLOG)
-        self.port = listener.getsockname()[1]
-        self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), name=f"{self.name} accepts", daemon=True).start()
 
     def refuse(self) -> None:
@@ -168,6 +189,7 @@ class ScriptedBookie:
         for timer in self._timers:
             timer.cancel()
         self.stop()
+        self._let_port_go()
 
     # For its connections ---------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import pytest
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.kept_status import read_status, write_status
 from bookkeeper_tx.testing.local_cluster import LocalBookie
+from compat_tests.targets.ports import choose_port
 from protocol_specs.disk.bookie_status import BookieStatus
 
 pytestmark = pytest.mark.java
@@ -49,6 +50,7 @@ def test_ours_reads_what_java_has_written(java_release, cluster, java_bookie):
 @pytest.mark.parametrize("line", ["1,READ_ONLY,{},true\n", "1,READ_ONLY,{}\n"])
 def test_ours_is_after_a_start_as_an_operator_has_left_java(cluster, tmp_path, line):
     bookie = LocalBookie(tmp_path, cluster.uri, KEPT, [])
+    bookie.port = choose_port()
     (tmp_path / "data" / "current").mkdir(parents=True)
     try:
         bookie.launch()

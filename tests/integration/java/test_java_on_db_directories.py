@@ -11,6 +11,7 @@ import pytest
 from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import hash_of
+from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import (
     FLUSHED,
     JOURNALLED,
@@ -45,7 +46,7 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
 
     def make(directory: Path, uri: str, port: int = 0, **settings: object) -> LocalBookie:
         bookie = LocalBookie(directory, uri, {**SETTINGS, **settings}, ["--journal-dir", str(directory / "journal")])
-        bookie.port = port
+        bookie.port = port or choose_port()
         bookies.append(bookie)
         return bookie
 

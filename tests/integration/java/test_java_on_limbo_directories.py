@@ -10,6 +10,7 @@ import pytest
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.errors import BookKeeperError, NoSuchEntry, UnknownLedgerState
 from bookkeeper_tx.testing.local_cluster import LocalBookie
+from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import directories_of, start
 from tests.integration.support.adding_channel import AddingChannel
 from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read
@@ -31,6 +32,7 @@ def our_bookie(cluster: Any, tmp_path: Path) -> Iterator[Callable[..., LocalBook
         directory = tmp_path / name
         journal = ["--journal-dir", str(directory / "journal")]
         bookies.append(LocalBookie(directory, cluster.uri, settings, journal))
+        bookies[-1].port = choose_port()
         start(bookies[-1])
         return bookies[-1]
 

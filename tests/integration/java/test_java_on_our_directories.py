@@ -14,6 +14,7 @@ from bookkeeper_tx.bookie.journal.last_mark import read_last_mark
 from bookkeeper_tx.errors import LedgerFenced, NoSuchLedger, Unauthorized
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import hash_of, patterns
+from compat_tests.targets.ports import choose_port
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
 from tests.sampling import only
@@ -45,7 +46,7 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
         directory: Path, uri: str, port: int = 0, *options: str, settings: dict[str, float] = SETTINGS
     ) -> LocalBookie:
         bookie = LocalBookie(directory, uri, settings, ["--journal-dir", str(directory / "journal"), *options])
-        bookie.port = port
+        bookie.port = port or choose_port()
         bookies.append(bookie)
         return bookie
 

@@ -8,6 +8,7 @@ import pytest
 
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import patterns
+from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import COLLECTING, SETTINGS, start
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read, wait_for
@@ -43,7 +44,7 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
         if index_names:
             options += ["--index-dir", listed(directory, index_names)]
         bookie = LocalBookie(directory, uri, COLLECTING | more, options)
-        bookie.port = port
+        bookie.port = port or choose_port()
         bookies.append(bookie)
         return bookie
 

@@ -8,6 +8,7 @@ import pytest
 from bookkeeper_tx.errors import LedgerFenced
 from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.payloads import patterns
+from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import SETTINGS, start
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read
@@ -29,7 +30,7 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
 
     def make(directory: Path, uri: str, port: int = 0) -> LocalBookie:
         bookie = LocalBookie(directory, uri, SETTINGS, ["--journal-dir", journals(directory)])
-        bookie.port = port
+        bookie.port = port or choose_port()
         bookies.append(bookie)
         return bookie
 

@@ -8,6 +8,7 @@ import pytest
 
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import patterns
+from compat_tests.targets.ports import choose_port
 from tests.cli.bktx_process import bktx
 from tests.integration.support.our_client import OurClient, append, read
 
@@ -24,7 +25,7 @@ class Bench:
         self.uri = f"sqlite:///{directory}/metadata.db"
         self.bookies: list[LocalBookie] = []
         self.ledger_ids: list[int] = []
-        self.port = 0
+        self.port = choose_port()
 
     def started(self, ledgers: str, indexes: str = "x y", **settings: object) -> LocalBookie:
         options = ["--data", self.listed(ledgers), "--index-dir", self.listed(indexes)]
@@ -35,7 +36,6 @@ class Bench:
         self.bookies.append(bookie)
         bookie.launch()
         bookie.wait_until_ready()
-        self.port = bookie.port
         return bookie
 
     def refused(self, ledgers: str, indexes: str = "x y", **settings: object) -> str:
