@@ -10,6 +10,7 @@ from tests.cli.bktx_process import bktx
 pytestmark = pytest.mark.java
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.17")
 def test_java_is_measured_beside_ours(java_release):
     assert java_release in COMPARABLE

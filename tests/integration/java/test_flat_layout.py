@@ -61,6 +61,7 @@ def test_java_works_on_a_flat_cluster_of_ours(java_release: str, cluster: LaidOu
         assert listed(shell(cluster, java_release, tmp_path)) == left
 
 
+@pytest.mark.full
 def test_we_work_on_a_flat_cluster_of_java(java_release: str, cluster: LaidOutCluster, tmp_path: Path) -> None:
     java_shell = shell(cluster, java_release, tmp_path)
     java_shell.run("initnewcluster")

@@ -101,6 +101,7 @@ ABOUT_THE_CLUSTER = [
 ]
 
 
+@pytest.mark.full
 def test_in_one_cluster_they_tell_the_same_of_it(java_targets: Any, cluster: Any, tmp_path: Path) -> None:
     recovering = {"autoRecoveryDaemonEnabled": "true", "auditorPeriodicBookieCheckInterval": 1}
     java = java_targets.bookie(RELEASES[-1], http_port=choose_port(), settings=recovering)

@@ -25,6 +25,7 @@ from tests.integration.java.test_java_on_our_directories import (
 from tests.integration.java.test_java_on_scoped_directories import check_scoped, write_scoped
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read
+from tests.sampling import only
 
 pytest.importorskip("rocksdict")
 pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.14")]
@@ -87,7 +88,7 @@ def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, 
         assert read(ours.open_ledger(more.ledger_id), 0, len(FLUSHED) - 1) == FLUSHED
 
 
-@pytest.mark.parametrize("how", ["killed", "stopped"])
+@pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
 def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
     java = java_bookie(
         java_release,
@@ -99,6 +100,7 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
     check_ours_takes_over(java, how, our_bookie(tmp_path, cluster.uri, java.port), cluster.uri)
 
 
+@pytest.mark.full
 def test_java_does_not_touch_the_ledgers_of_other_scopes(java_release, cluster, java_bookie, our_bookie, tmp_path):
     bookie = our_bookie(tmp_path, cluster.uri)
     start(bookie)

@@ -64,6 +64,7 @@ def java(
         yield client
 
 
+@pytest.mark.full
 def test_bookies_of_both_are_seen_by_both(
     cluster: EtcdCluster, java_bookie: JavaBookie, our_bookie: TwistdBookie, java: JavaClient
 ) -> None:
@@ -123,6 +124,7 @@ def test_what_is_ours_alone_does_not_disturb_java(cluster: EtcdCluster, java: Ja
         assert scoped in store.list_ledgers(None)
 
 
+@pytest.mark.full
 def test_a_bookie_that_goes_is_gone_for_both(cluster: EtcdCluster, java: JavaClient, tmp_path: Path) -> None:
     bookie = TwistdBookie(cluster.uri, tmp_path)
     bookie.start()

@@ -57,6 +57,7 @@ def answers(port: int, ledger_id: int, protocol: WireProtocol = WireProtocol.V2)
     return found
 
 
+@pytest.mark.full
 def test_java_goes_on_with_what_ours_has_begun_and_ours_with_what_java_has(
     java_release, cluster, java_bookie, our_bookie
 ):

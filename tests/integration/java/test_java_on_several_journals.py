@@ -12,6 +12,7 @@ from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import SETTINGS, start
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read
+from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
@@ -67,6 +68,7 @@ def check_fences(port: int, ledger_ids: list[int]) -> None:
             raw_requests.add(port, ledger_id, 10_000, [b"too late"])
 
 
+@pytest.mark.full
 def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster, java_bookie, our_bookie, tmp_path):
     bookie = our_bookie(tmp_path, cluster.uri)
     start(bookie)
@@ -88,7 +90,7 @@ def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster
     assert bookie.stop() == 0
 
 
-@pytest.mark.parametrize("how", ["killed", "stopped"])
+@pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
 def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
     java = java_bookie(java_release, ledger_dir=tmp_path / "data", settings=settings(tmp_path))
     bookie = our_bookie(tmp_path, cluster.uri, java.port)

@@ -113,6 +113,7 @@ def files(
     return Files(shell, cluster, running.bookie_id, data, journal, ledger_ids)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_both_say_the_same_of_journals(files: Files) -> None:
     (mark,) = files.ours("lastmark")
@@ -143,6 +144,7 @@ def test_both_say_the_same_of_entry_logs(files: Files) -> None:
     assert entries_said(by_entry) == entries_said(by_place) == entries_shown([one])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_both_say_the_same_of_indexes_and_files(files: Files) -> None:
     for ledger_id in files.ledger_ids[:2]:
@@ -182,6 +184,7 @@ def test_both_find_an_entry_that_is_lost(files: Files) -> None:
         assert ("=== Check passed ===" not in text) is found_by_java
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", ["ours"], indirect=True)
 def test_indexes_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> None:
     ledger_id = files.ledger_ids[1]
@@ -201,6 +204,7 @@ def test_indexes_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> No
     assert ours[:32] == before[:32]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", ["ours"], indirect=True)
 def test_cookies_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
@@ -217,6 +221,7 @@ def test_cookies_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> No
     assert files.process("cookie", "show", files.bookie_id).encode() == stored
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", ["ours"], indirect=True)
 def test_formats_of_both_shells_leave_no_file_of_a_bookie(files: Files, tmp_path: Path) -> None:
     """Java's deletes everything in the configured directories, ours what is below ``current``."""
@@ -233,6 +238,7 @@ def test_formats_of_both_shells_leave_no_file_of_a_bookie(files: Files, tmp_path
     assert bktx("bookie", "cookie", "show", files.bookie_id, BKTX_METADATA=files.cluster.uri).returncode == 1
 
 
+@pytest.mark.full
 def test_both_find_a_java_bookie_sane(
     java_release: str, cluster: Cluster, java_bookie: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_java_works_on_a_secured_cluster_of_ours(
         assert_for_the_user_alone(cluster)
 
 
+@pytest.mark.full
 def test_we_work_on_a_secured_cluster_of_java(
     java_release: str, cluster: SecuredCluster, client_file: Path, tmp_path: Path
 ) -> None:
