@@ -2,7 +2,8 @@
 
 What takes time is shared by the tests of a file: servers of one release, a Spark session, the run of a whole role.
 So a unit of work is a file, or what of a file is about one release; all tests of Spark are one, for they share one
-session, and so are those of Pulsar, for their broker, and those in containers, for a daemon.  What takes longest begins
+session, and so are those of Pulsar, for their broker, and those in containers, for a daemon.  The seeds of simulated
+clusters share nothing: a few hundred of them are a unit, so that several workers take them.  What takes longest begins
 first, and the short units of the integration tests before everything else; what is left fills the end.  The
 simulations, which only compute, begin while the servers of others are waited for.
 """
@@ -15,14 +16,17 @@ import pytest
 _SPARK = "tests/integration/spark/"
 _PULSAR = "tests/integration/pulsar/"
 _CONTAINERS = "tests/integration/containers/"
+_SIMULATION = "tests/simulation/"
 # The longest first: a run that begins one of them late waits for it alone.
 _FIRST = (
     _SPARK,
+    "tests/integration/process/test_soak.py",
+    "tests/integration/process/test_load.py",
     "tests/integration/conformance/test_of_bookies.py",
     _PULSAR,
     _CONTAINERS,
     "tests/integration/metadata/test_blocking.py",
-    "tests/simulation/",
+    _SIMULATION,
     "tests/integration/java/",
     "tests/integration/process/",
     "tests/integration/",
@@ -30,6 +34,8 @@ _FIRST = (
     "",
 )
 _RELEASE = re.compile(r"[\[-](\d+\.\d+\.\d+)[-\]]")
+_SEEDS = re.compile(r"\[(\d+)-\d+\]$")
+_SEEDS_OF_A_UNIT = 250
 
 
 def unit_of(test: str) -> str:
@@ -41,6 +47,8 @@ def unit_of(test: str) -> str:
         return "Pulsar"
     if file.startswith(_CONTAINERS):
         return "containers"
+    if file.startswith(_SIMULATION) and (seeds := _SEEDS.search(name)):
+        return f"{file}@{int(seeds[1]) // _SEEDS_OF_A_UNIT}"
     release = _RELEASE.search(name)
     return f"{file}@{release[1]}" if release else file
 

@@ -20,6 +20,9 @@ from tests.scheduling import in_order, unit_of
         ("tests/integration/spark/jobs/test_jobs.py::test_a", "Spark"),
         ("tests/integration/pulsar/test_topics.py::test_a", "Pulsar"),
         ("tests/integration/containers/test_talk.py::test_a[4.18.0]", "containers"),
+        ("tests/simulation/test_clusters.py::test_a[225-249]", "tests/simulation/test_clusters.py@0"),
+        ("tests/simulation/test_clusters.py::test_a[250-274]", "tests/simulation/test_clusters.py@1"),
+        ("tests/simulation/test_clusters.py::test_b[25]", "tests/simulation/test_clusters.py"),
         ("tests/spark/test_source.py::test_a", "tests/spark/test_source.py"),
     ],
 )
