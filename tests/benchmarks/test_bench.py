@@ -45,7 +45,7 @@ def test_json_has_every_figure_of_every_run():
     [
         ("--clients", "2", "--protocol", "v2"),
         ("--clients", "2", "--protocol", "v3", "--sizes", "mixed"),
-        ("--ensemble", "3", "--restarts"),
+        pytest.param(("--ensemble", "3", "--restarts"), marks=pytest.mark.full),
         ("--ensemble", "3", "--write-quorum", "2"),
     ],
 )

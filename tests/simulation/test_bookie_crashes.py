@@ -21,7 +21,7 @@ from tests.simulation.several_journals import SeveralJournalsHistory
 
 pytestmark = pytest.mark.crash
 
-HISTORIES, HISTORIES_OF_FULL = 50, 250
+HISTORIES, HISTORIES_OF_FULL = 30, 250
 LAZY_HISTORIES = 60
 
 

@@ -68,6 +68,7 @@ def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) 
     assert min(counts[each] for each in ("appends", "entries read", "entries tailed", "recoveries", "faults")) > 20
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("first", range(0, 2 * CHUNK, CHUNK))
 def test_so_it_is_with_bookies_of_several_directories(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
     config_of = bookie_node.config_of
@@ -93,8 +94,8 @@ def test_one_seed_of_eight_has_databases_at_all_bookies_or_at_some() -> None:
 
 
 def test_a_seed_is_one_history() -> None:
-    # The bookies of 4 and 36 have databases; in the last three many connections end at once.
-    seeds = [*range(3, 8), 36, 50017, 50026, 50043]
+    # The bookies of 4 and 36 have databases; in the last two many connections end at once.
+    seeds = [*range(3, 6), 36, 50026, 50043]
     script = (
         "from tests.simulation.world.simulation import Simulation\n"
         f"outcomes = [Simulation(seed).run() for seed in {seeds}]\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import BookKeeperError
@@ -77,7 +77,6 @@ def write(directory: Path, damages: list[Damage]) -> None:
         path.write_bytes(data)
 
 
-@settings(max_examples=60, deadline=None)
 @given(damages=DAMAGES)
 def test_damage_is_told_and_nothing_is_changed(tmp_path_factory: pytest.TempPathFactory, damages: list[Damage]) -> None:
     directory = tmp_path_factory.mktemp("bookie")
@@ -90,7 +89,6 @@ def test_damage_is_told_and_nothing_is_changed(tmp_path_factory: pytest.TempPath
     assert files_of(directory) == before
 
 
-@settings(max_examples=40, deadline=None)
 @given(damages=DAMAGES)
 def test_a_rebuild_makes_no_index_worse(tmp_path_factory: pytest.TempPathFactory, damages: list[Damage]) -> None:
     directory = tmp_path_factory.mktemp("bookie")

@@ -27,6 +27,7 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
+@pytest.mark.full
 def test_java_is_after_a_start_as_an_operator_has_left_ours(java_release, java_bookie):
     java = java_bookie(java_release, settings=KEPT)
     java.stop()

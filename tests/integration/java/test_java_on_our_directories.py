@@ -156,6 +156,7 @@ def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, 
     assert bookie.stop() == 0
 
 
+@pytest.mark.full
 def test_java_serves_what_ours_has_left_after_a_collection(java_release, cluster, java_bookie, our_bookie, tmp_path):
     """Entries that a compaction has moved, and a journal that says which ledgers were deleted."""
     bookie = our_bookie(tmp_path, cluster.uri, settings=COLLECTING)
@@ -177,6 +178,7 @@ def test_java_serves_what_ours_has_left_after_a_collection(java_release, cluster
         assert read(journalled, 0, journalled.last_add_confirmed) == JOURNALLED
 
 
+@pytest.mark.full
 def test_java_keeps_the_fences_of_ours(java_release, cluster, java_bookie, our_bookie, tmp_path):
     """Fences of ledgers that are flushed, only in the journal, or never written to.  In a directory of its own Java
     would lose the last kind, since it journals no key before such a fence; in a directory of ours it keeps all."""
@@ -235,6 +237,7 @@ def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, 
     check_ours_takes_over(java, how, our_bookie(tmp_path, cluster.uri, java.port), cluster.uri)
 
 
+@pytest.mark.full
 def test_ours_refuses_what_it_could_not_serve(java_release, cluster, java_bookie, our_bookie, tmp_path):
     """It would answer "no such entry" for entries of a Java bookie of another kind, id or cluster."""
     db = java_bookie(java_release, journal_dir=tmp_path / "journal", ledger_dir=tmp_path / "data", storage="db")

@@ -89,6 +89,7 @@ def scoped_files(bookie: LocalBookie) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
+@pytest.mark.full
 def test_java_refuses_the_journal_and_then_serves_scope_0(java_release, cluster, java_bookie, our_bookie, tmp_path):
     bookie = our_bookie(tmp_path, cluster.uri)
     start(bookie)

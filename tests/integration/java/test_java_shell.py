@@ -169,6 +169,7 @@ def test_both_say_the_same_of_indexes_and_files(files: Files) -> None:
     assert int(theirs_checked["checkedLedgers"]) == counts["ledgers"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", ["ours"], indirect=True)
 def test_both_find_an_entry_that_is_lost(files: Files) -> None:
     """Java's check reads the first bytes of each entry; ours finds one that is cut short behind them, too."""

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.java
 
 
 @pytest.mark.releases(main=True)
-@pytest.mark.parametrize("protocol", ["v2", "v3"])
+@pytest.mark.parametrize("protocol", only("v3", ["v2", "v3"]))
 def test_client_writes_reads_and_fences(java_release, protocol, java_bookie, java_client):
     java_bookie(java_release)
     client = java_client(java_release, v2=protocol == "v2")
@@ -44,6 +44,7 @@ def test_client_writes_reads_and_fences(java_release, protocol, java_bookie, jav
     assert gone.value.code in _NO_SUCH_LEDGER
 
 
+@pytest.mark.full
 def test_batch_read_is_there_from_4_17(java_release, java_bookie, java_client):
     java_bookie(java_release)
     ledger = java_client(java_release, v2=True).create_ledger()

@@ -105,6 +105,7 @@ def test_ensembles_change_between_the_two_kinds(java_release, zookeeper, tmp_pat
             assert mixed.java.open_ledger(ledger_id).read_hash(0, 199) == (200, hash_of(patterns(200, 50)))
 
 
+@pytest.mark.full
 def test_a_killed_java_bookie_is_replaced_and_read_around(java_release, zookeeper, tmp_path):
     with mixed_cluster(zookeeper, java_release, tmp_path, our_count=3) as mixed:
         writers = []

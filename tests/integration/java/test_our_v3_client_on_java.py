@@ -180,6 +180,7 @@ def test_list_of_an_unknown_ledger(site):
         asked(site, ListEntries(999_999))
 
 
+@pytest.mark.full
 @pytest.mark.releases(until="4.9")
 def test_list_harms_nothing_where_it_is_unknown(site):
     """The bookie closes the connection, which is the request's own: appends under way do not notice."""

@@ -61,6 +61,7 @@ def assert_for_the_user_alone(cluster: SecuredCluster) -> None:
     assert {path: acl for path, acl in found.items() if acl != own} == {}
 
 
+@pytest.mark.full
 def test_java_works_on_a_secured_cluster_of_ours(
     java_release: str, cluster: SecuredCluster, client_file: Path, tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def test_we_work_on_a_secured_cluster_of_java(
         assert_for_the_user_alone(cluster)
 
 
+@pytest.mark.full
 def test_a_bookie_with_a_wrong_password_says_so_and_ends(cluster: SecuredCluster, tmp_path: Path) -> None:
     settings = {**SETTINGS, **cluster.secured.keys("wrong")}
     bookies = LocalCluster(tmp_path / "ours", 1, metadata_uri=cluster.uri, settings=settings)

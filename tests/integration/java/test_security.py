@@ -220,6 +220,7 @@ def test_javas_client_on_ours(
         assert fingerprint(secrets.client) in bookie.log, "the client's certificate is seen"
 
 
+@pytest.mark.full
 @both_dialects
 def test_ours_refuses_javas_wrong_password(
     java_release: str, our_bookie: Any, targets: JavaTargets, secrets: Secrets, protocol: str

@@ -44,6 +44,7 @@ def test_batch_read_goes_to_those_that_serve_it(mixed, ours):
     assert len(writer.metadata.fragments) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)
 def test_deferred_sync(mixed, ours, quorum):
     """Forced on the bookies of both kinds before it is confirmed."""

@@ -135,6 +135,7 @@ def test_a_server_that_does_not_answer_is_unavailable_and_then_found_again(own_e
     run_in_reactor(scenario, timeout_s=90)
 
 
+@pytest.mark.full
 def test_who_only_watches_notices_a_server_that_says_nothing(own_etcd: Etcd) -> None:
     told: SimpleQueue[Any] = SimpleQueue()
     with closing(EtcdChannel([own_etcd.hosts])) as channel:

@@ -189,6 +189,7 @@ def test_it_logs_in_again_after_the_server_was_away(tmp_path: Path) -> None:
             assert store.list_ledgers() == [0, 1, 2]
 
 
+@pytest.mark.full
 def test_a_server_that_forgets_a_password_for_a_while_is_not_the_end(tmp_path: Path) -> None:
     with secured_zookeeper(tmp_path) as secured:
         uri, security = secured.uri("/ledgers"), secured.security()

@@ -24,6 +24,7 @@ def first_entry(bookie: LocalBookie) -> bytes:
         return channel.read_entry(LEDGER, 0)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_without_syncs_a_kill_loses_nothing(tmp_path: Path) -> None:
     """The kernel keeps what was written; tests/simulation tests the loss of power."""
@@ -60,6 +61,7 @@ def test_without_entries_in_the_journal_a_kill_loses_those_not_flushed_and_no_mo
         assert first_entry(bookie)
 
 
+@pytest.mark.full
 def test_what_a_kill_has_lost_is_copied_from_other_bookies_where_data_are_checked(tmp_path: Path) -> None:
     settings = {"journalWriteData": "false", "flushInterval": 3_600_000, "dataIntegrityChecking": "true"}
     with LocalCluster(tmp_path, 2, settings=settings) as cluster, OurClient(cluster.metadata_uri) as client:

@@ -11,6 +11,7 @@ import pytest
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, bktx, environment
 from tests.integration.support.programs import as_in_the_foreground
+from tests.sampling import only
 
 Run = Callable[..., str]
 
@@ -89,7 +90,7 @@ def test_positions_come_as_soon_as_lines_are_stored_and_followers_see_them(clust
         assert following.wait(30) == 130
 
 
-@pytest.mark.parametrize("idle", [False, True])
+@pytest.mark.parametrize("idle", only(False, [False, True]))
 def test_who_has_lost_the_log_ends_with_3_and_a_sentence(cluster: LocalCluster, run: Run, idle: bool) -> None:
     name = new_log(run, f"taken {idle}")
     with start(cluster, "append", name) as appending:

@@ -25,6 +25,7 @@ from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import patterns
 from tests.integration.support.adding_channel import AddingChannel
 from tests.integration.support.our_client import OurClient, append, append_and_close, poll, wait_for
+from tests.sampling import only
 
 SCHEMA = pa.schema([("ledger_id", pa.int64()), ("entry_id", pa.int64()), ("payload", pa.binary())])
 PASSWORD = b"secret"
@@ -146,7 +147,7 @@ def test_what_a_bookie_lists(cluster, client):
 
 
 @pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)
-@either
+@pytest.mark.parametrize("batch", only(True, [True, False]), ids=["batch", "singles"])
 def test_over_a_change_of_the_ensemble_and_without_one_replica(tmp_path, quorum, batch):
     with LocalCluster(tmp_path, 4) as cluster, OurClient(cluster.metadata_uri) as client:
         writer = client.create_ledger(*quorum, password=PASSWORD)

@@ -101,6 +101,7 @@ def test_the_index_of_a_deleted_ledger_is_not_made(bookie: LocalBookie) -> None:
     check(bookie, [kept])
 
 
+@pytest.mark.full
 def test_a_store_of_another_cluster_says_nothing_of_what_is_deleted(bookie: LocalBookie, tmp_path: Path) -> None:
     write(bookie)
     assert bookie.stop() == 0
@@ -145,6 +146,7 @@ def test_directories_are_formatted_and_the_cookie_is_deleted(bookie: LocalBookie
     start(bookie)
 
 
+@pytest.mark.full
 def test_a_bookie_moves_to_another_directory_by_its_cookie(bookie: LocalBookie, tmp_path: Path) -> None:
     ledger_ids = write(bookie)
     assert b"is registered: stop it first" in run(bookie, "cookie delete --yes", bookie.bookie_id, exit_code=1)

@@ -27,6 +27,7 @@ from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.operations import Flag
 from tests.integration.support.adding_channel import AddingChannel
 from tests.reactor_thread import run_in_reactor
+from tests.sampling import only
 
 KEY = master_key(b"secret")
 OTHER_KEY = master_key(b"other")
@@ -89,7 +90,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(cluster: LocalCluster, c
             channel.read_entry(2, 10)
 
 
-@pytest.mark.parametrize("kill", [True, False], ids=["killed", "stopped"])
+@pytest.mark.parametrize("kill", only(True, [True, False]), ids=["killed", "stopped"])
 def test_a_fence_outlives_every_end_for_known_and_unknown_ledgers(
     cluster: LocalCluster, connect: Connect, kill: bool
 ) -> None:
@@ -124,7 +125,7 @@ def test_the_key_is_checked_against_the_stored_one_after_a_restart(cluster: Loca
         add(channel, 1, 3, 1)
 
 
-@pytest.mark.parametrize("entry_id", [-1, -0x1000, -0x2000, -0x8000])
+@pytest.mark.parametrize("entry_id", only(-0x1000, [-1, -0x1000, -0x2000, -0x8000]))
 def test_a_negative_entry_id_is_refused_and_the_bookie_starts_again(
     cluster: LocalCluster, connect: Connect, entry_id: int
 ) -> None:

@@ -17,6 +17,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.integration.support import raw_requests
 from tests.integration.support.append_stream import AppendStream
 from tests.integration.support.our_client import FACES, OurClient, append, face_of_clients, poll, read, wait_for
+from tests.sampling import only
 
 pytestmark = pytest.mark.crash
 
@@ -147,7 +148,7 @@ def enough(streams: list[AppendStream]) -> bool:
     return sum(counts) >= ACKNOWLEDGED_MIN and min(counts) >= WINDOW
 
 
-@pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
+@pytest.fixture(params=only("SortedLedgerStorage", ["SortedLedgerStorage", "DbLedgerStorage"]))
 def ordeal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ordeal]:
     seed = random.randrange(2**32)
     print(f"seed {seed}")

@@ -28,7 +28,7 @@ READ_COUNT = 10_000
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("seconds", [10, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [5, pytest.param(600, marks=pytest.mark.full)])
 def test_a_bookie_serves_everything_at_once(tmp_path: Path, seconds: int) -> None:
     with LocalCluster(tmp_path, bookie_count=1) as cluster:
         [bookie] = cluster.bookies
