@@ -38,6 +38,7 @@ def test_java_is_measured_beside_ours(java_release):
         assert all(ratio > 0 for ratio in row["ratios"].values())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("protocol", only("v3", ["v2", "v3"]))
 def test_bookies_of_java_are_measured(java_bookie, cluster, java_release, protocol):
     pids = [str(java_bookie(java_release).process.pid) for _ in range(2)]

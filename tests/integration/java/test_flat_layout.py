@@ -45,6 +45,7 @@ def nodes(cluster: LaidOutCluster) -> tuple[bytes, list[str]]:
         client.close()
 
 
+@pytest.mark.full
 def test_java_works_on_a_flat_cluster_of_ours(java_release: str, cluster: LaidOutCluster, tmp_path: Path) -> None:
     made = bktx("cluster", "init", "--metadata", cluster.uri)
     assert made.returncode == 0, made.stderr

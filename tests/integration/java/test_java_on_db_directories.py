@@ -56,6 +56,7 @@ def our_bookie() -> Iterator[Callable[..., LocalBookie]]:
         bookie.kill()
 
 
+@pytest.mark.full
 def test_java_serves_what_ours_acknowledged(java_release, cluster, java_bookie, our_bookie, java_client, tmp_path):
     bookie = our_bookie(tmp_path, cluster.uri)
     start(bookie)

@@ -120,6 +120,7 @@ def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster
     assert bookie.stop() == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
 def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
     java = java_bookie(

@@ -125,6 +125,7 @@ def test_both_say_the_same_of_journals(files: Files) -> None:
         assert found or path.stem == f"{mark['journal_id']:x}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_both_say_the_same_of_entry_logs(files: Files) -> None:
     logs = [path for path in sorted(files.data.rglob("*.log")) if path.stat().st_size > 1024]

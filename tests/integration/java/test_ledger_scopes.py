@@ -176,6 +176,7 @@ def test_nothing_of_a_scoped_ledger_is_sent_to_a_java_bookie(mixed: MixedCluster
         append(writer, [b"not fenced"])
 
 
+@pytest.mark.full
 @pytest.mark.java
 @pytest.mark.releases(since="4.14.7")  # older ones list no entries
 def test_a_java_bookie_is_no_replacement_in_a_scoped_ledger(mixed: MixedCluster) -> None:

@@ -116,6 +116,7 @@ def test_empty_ledgers(mixed):
         append(by_us, [b"too late"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("gone", only("ours", ["ours", "java"]))
 def test_with_a_bookie_gone(java_release, zookeeper, tmp_path, gone):
     """A bookie is lost together with both writers; the fourth takes its place when the last entry is written back."""

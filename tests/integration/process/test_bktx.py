@@ -149,6 +149,7 @@ def test_a_ledger_can_be_closed_when_it_is_created(run):
     assert json.loads(run("ledger", "show", ledger_id, "--json"))["state"] == "CLOSED"
 
 
+@pytest.mark.full
 def test_passwords_come_from_a_file_or_the_environment(run, refused, tmp_path):
     password = tmp_path / "password"
     password.write_text("secret\n")
@@ -171,6 +172,7 @@ def test_bookies_say_how_much_disk_they_have(cluster, run):
     assert nobody.stdout.startswith(b"disk space of bookie 127.0.0.1:1: ")
 
 
+@pytest.mark.full
 def test_a_scoped_ledger_is_written_read_and_taken_apart(run):
     name = run("ledger", "write", "--random-id", "--replicas", "2", stdin=LINES).decode().strip()
     assert run("ledger", "read", name) == run("ledger", "read", name, "--single") == LINES
@@ -180,6 +182,7 @@ def test_a_scoped_ledger_is_written_read_and_taken_apart(run):
     assert [(each["entries"], each["missing"]) for each in shown] == [([[0, 5]], [])] * 2
 
 
+@pytest.mark.full
 def test_ledgers_of_another_scope_are_named_and_listed_by_scope(run, refused):
     name = run("ledger", "create", "--close", "--replicas", "1", "--ledger-scope-id", "-3", "--ledger-id", "7").decode()
     name = name.strip()

@@ -59,6 +59,7 @@ def test_lines_are_appended_and_read(run: Run) -> None:
     assert run("read", name, "--from", "9:0") == ""
 
 
+@pytest.mark.full
 def test_many_lines_go_across_ledgers(run: Run) -> None:
     name = new_log(run, "many")
     lines = b"".join(b"%d\n" % number for number in range(20_000))
@@ -122,6 +123,7 @@ def test_who_appends_to_a_log_that_is_deleted_is_told_so(cluster: LocalCluster, 
         assert appending.stderr.read().decode() == "error: log deleted was deleted\n"
 
 
+@pytest.mark.full
 def test_an_interrupted_append_has_closed_its_ledger(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "interrupted")
     with start(cluster, "append", name) as appending:

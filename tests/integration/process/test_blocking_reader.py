@@ -284,6 +284,7 @@ def java_site(java_release, zookeeper, tmp_path_factory) -> Iterator[JavaSite]:
         yield JavaSite(cluster.uri, {bookie.bookie_id: ("127.0.0.1", bookie.port) for bookie in bookies}, targets)
 
 
+@pytest.mark.full
 @quorums
 def test_of_java(java_site, java_release, quorum):
     with OurClient(java_site.uri) as client:
@@ -298,6 +299,7 @@ def test_of_java(java_site, java_release, quorum):
             assert set(channels.batch_support._serves.values()) == {serves}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("write", [3, 2])
 def test_damage_on_java(java_site, write):
     check_damage(java_site.addresses, write)

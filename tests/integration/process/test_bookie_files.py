@@ -89,6 +89,7 @@ def test_a_killed_bookie_is_looked_at_and_its_lost_indexes_are_made_anew(bookie:
     check(bookie, ledger_ids)
 
 
+@pytest.mark.full
 def test_the_index_of_a_deleted_ledger_is_not_made(bookie: LocalBookie) -> None:
     kept, deleted = write(bookie)
     assert bookie.stop() == 0

@@ -86,6 +86,7 @@ def test_the_bookies_end_with_a_demo_that_cannot_stop_them(small_file, tmp_path)
         time.sleep(0.05)
 
 
+@pytest.mark.full
 def test_a_failed_demo_stops_its_bookies(small_file, tmp_path):
     directory = tmp_path / "cluster"
     (tmp_path / "sitecustomize.py").write_text(

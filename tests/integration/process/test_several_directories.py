@@ -112,6 +112,7 @@ def test_the_tools_look_into_all_directories(bench: Bench) -> None:
     assert b"2 ledger directories" in partial.stderr
 
 
+@pytest.mark.full
 def test_the_databases_may_be_in_a_directory_of_their_own(bench: Bench) -> None:
     storage = {"ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"}
     bookie = bench.started("a", "x", **storage)

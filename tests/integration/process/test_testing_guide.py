@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.bktx_process import environment
+from tests.sampling import only
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "testing.md"
 TIMEOUT_S = 240
@@ -49,7 +50,7 @@ def test_every_file_of_the_page_is_run(folder: Path) -> None:
     assert f"python {' '.join(COMMANDS['test_on_trial.py'])} test_on_trial\n" in GUIDE.read_text()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", only("test_orders.py", COMMANDS))
 def test_a_file_of_the_page(folder: Path, name: str) -> None:
     target = name.removesuffix(".py") if name in ("test_on_trial.py", "test_on_unittest.py") else name
     command = [sys.executable, *COMMANDS[name], target]
