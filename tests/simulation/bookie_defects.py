@@ -7,6 +7,7 @@ from unittest.mock import patch
 from bookkeeper_tx.bookie import sync_thread
 from bookkeeper_tx.bookie.journal import replay, writer
 from bookkeeper_tx.bookie.operations import fencing
+from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.storage import entry_log, ledger_index
 from bookkeeper_tx.bookie.storage.db import indexes
 from bookkeeper_tx.errors import StorageFailed
@@ -118,5 +119,17 @@ DEFECTS = (
         "mutant",
         "The mark moves on though the databases of locations and states are not synced",
         ((indexes._Write, "end", _end_without_sync),),
+    ),
+    Planted(
+        "the-brake-sticks",
+        "ours",
+        "Requests that are held back are never looked at again",
+        ((Brake, "look_again", lambda _: None),),
+    ),
+    Planted(
+        "a-bookie-without-a-bound",
+        "ours",
+        "No request is held back, however much waits for the journal",
+        ((Brake, "holds", lambda *_: False),),
     ),
 )

@@ -4,9 +4,11 @@ from typing import Any
 from unittest.mock import PropertyMock, patch
 
 from bookkeeper_tx.client import add_entry, recovery, tailing, write_handle
-from bookkeeper_tx.errors import NoSuchEntry
+from bookkeeper_tx.client.append_queue import AppendQueue
+from bookkeeper_tx.errors import AuthenticationFailed, NoSuchEntry
 from bookkeeper_tx.model import Fragment
 from bookkeeper_tx.quorums.quorum import Quorum
+from bookkeeper_tx.transport import client_link
 from tests.simulation.defect import Patch, Planted, around
 from tests.simulation.world import machine
 
@@ -148,5 +150,17 @@ DEFECTS = (
         "ours",
         "A tail ends as soon as no replica answers",
         ((tailing, "MAY_ANSWER_LATER", ()),),
+    ),
+    Planted(
+        "a-lost-login-is-a-wrong-password",
+        "ours",
+        "A connection that is lost, or a bookie that hangs, during a login is a wrong password",
+        ((client_link, "AuthenticationUnanswered", AuthenticationFailed),),
+    ),
+    Planted(
+        "a-writer-without-a-bound",
+        "ours",
+        "A writer sends whatever it is given, however much is on its way",
+        ((AppendQueue, "_find_room", lambda _: True),),
     ),
 )
