@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -55,3 +56,17 @@ def test_its_numbers_are_those_of_the_code(promise: dict[str, Any]) -> None:
 def test_no_promise_stands_there_twice() -> None:
     quotes = [(each["guide"], each["quote"]) for each in PROMISES]
     assert sorted(quotes) == sorted(set(quotes))
+
+
+def guarantees() -> list[str]:
+    """The bullets of the guide's guarantees, each in one line."""
+    text = (ROOT / "docs" / "guides" / "bookie.md").read_text(encoding="utf-8")
+    section = text.split("\n## Guarantees\n")[1].split("\n## ")[0]
+    return [" ".join(each.split()) for each in section.split("\n- ")[1:]]
+
+
+@pytest.mark.parametrize("guarantee", guarantees(), ids=lambda text: text[:50])
+def test_each_guarantee_of_a_bookie_is_a_promise(guarantee: str) -> None:
+    bold = re.match(r"\*\*(.+?)\*\*", guarantee)
+    assert bold is not None
+    assert any(each["quote"] in guarantee for each in PROMISES if each["guide"] == "bookie")
