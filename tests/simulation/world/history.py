@@ -31,8 +31,6 @@ class LedgerHistory:
     """The highest id that was acknowledged."""
     confirmed: int = -1
     """The highest last add confirmed that anybody was told."""
-    deferred_sync: bool = False
-    """Whether only what was forced must be kept."""
     delete_asked: bool = False
     metadata: LedgerMetadata | None = None
     unprotected: bool = False
@@ -59,10 +57,9 @@ class LedgerHistory:
         """Take notice that the append with this index has got this id."""
         if entry_id != index:
             raise Violation(f"ledger {self.ledger_id}: append {index} was told the id {entry_id}")
-        if not self.deferred_sync:
-            self.acknowledged = max(self.acknowledged, entry_id)
-            self._check_end()
-            self.happened("acknowledged", self)
+        self.acknowledged = max(self.acknowledged, entry_id)
+        self._check_end()
+        self.happened("acknowledged", self)
 
     def confirm(self, last_add_confirmed: int) -> None:
         """Take notice that somebody was told this last add confirmed."""
