@@ -17,6 +17,7 @@ from tests.simulation.world.audit import audit
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
+from tests.simulation.world.exits import STORE_KINDS
 from tests.simulation.world.fault import Fault
 from tests.simulation.world.history import History, Records, Stuck, Violation
 from tests.simulation.world.machine import Machine
@@ -75,7 +76,15 @@ class Simulation:
         self.history.count("login", self._refused is not None)
         classes = storage_classes.draw(seed)
         self.bookies = [
-            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32), self._refused, each)
+            BookieNode(
+                self.network,
+                self.server,
+                f"10.0.0.{number}",
+                random.getrandbits(32),
+                self._refused,
+                each,
+                self.history.broken,
+            )
             for number, each in zip(range(1, random.choice((4, 5, 6)) + 1), classes, strict=False)
         ]
         databases = [each for each in self.bookies if each.config.ledger_storage_class == storage_classes.DATABASES]
@@ -230,6 +239,8 @@ class Simulation:
         self.server.away_until = 0.0
         for machine in self.network.machines.values():
             if machine.paused_until > self.timeline.now:
+        for bookie in self.bookies if each.kind in STORE_KINDS else [self.bookie(each)]:
+            bookie.struck.add(each.kind)
                 machine.pause(0)
         for bookie in self.bookies:
             disk = bookie.disk
