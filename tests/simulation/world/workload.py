@@ -335,5 +335,7 @@ class Workload:
                 raise Violation(f"{name} took {took_s:.1f} s, and may take {self.bounds[what]:.1f} s")
             del self.history.under_way[name]
             return result
+        if isinstance(error, NoSuchLedger) and ledger is not None and not ledger.delete_asked:
+            raise Violation(f"nobody has asked to delete ledger {ledger.ledger_id}, and it is said to be none: {error}")
 
         return self.node.driver.spawn(watched())
