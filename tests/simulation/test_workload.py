@@ -1,10 +1,11 @@
-"""What clients are told is looked at: a ledger that is gone, a read that takes too long."""
+"""What clients are told is looked at: a ledger that is gone, a read that takes too long, appends in one call."""
 
 from typing import Any
 
 import pytest
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import NoSuchLedger
 from tests.simulation.world.simulation import Simulation
 
@@ -31,3 +32,12 @@ def test_a_read_that_takes_too_long_is_noticed(name: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(LedgerReader, name, read)
     assert "took 30.0 s, and may take 28.5 s" in _violation(range(10))
+
+
+def test_ids_of_appends_in_one_call_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def append_many(writer: Any, payloads: Any) -> Any:
+        writer._queue.append_many(list(payloads), 1)
+        return writer._driver.succeed(range(1))
+
+    monkeypatch.setattr(LedgerWriter, "append_many", append_many)
+    assert "appends have got the ids range(0, 1)" in _violation(range(10))
