@@ -31,6 +31,10 @@ def test_a_bookie_that_begins_needs_descriptors_and_one_that_serves_goes_on_with
 
 
 def test_each_line_has_to_have_its_reason() -> None:
+    lines = [LOST, "bookie: while stopping: the metadata store did not answer in time"]
+    check_exit("b", lines, True, {"vanished directory", "store away"}, told=False)
+    with pytest.raises(Violation, match="while stopping: the metadata store"):
+        check_exit("b", lines, True, {"vanished directory"}, told=False)
     with pytest.raises(Violation, match="while stopping: nobody has thought of that"):
         check_exit(
             "b", [LOST, "bookie: while stopping: nobody has thought of that"], True, {"vanished directory"}, True

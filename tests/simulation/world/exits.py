@@ -46,6 +46,8 @@ REASONS = (
     _reason(r"\[Errno 24\]", "no descriptors", starting=True),
     _reason(r"\[Errno 28\]", "full disk", starting=True),
     _reason(r"\[Errno 30\]", "read only disk", starting=True),
+    # Then it stays registered until its session expires.
+    _reason("while stopping: the metadata store did not answer in time", *STORE_KINDS),
     _reason("the metadata store did not answer in time", *STORE_KINDS, starting=True),
 )
 
