@@ -5,6 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 from bookkeeper_tx.bookie import sync_thread
+from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.journal import replay, writer
 from bookkeeper_tx.bookie.operations import fencing
 from bookkeeper_tx.bookie.operations.brake import Brake
@@ -51,6 +52,10 @@ def _of_bookies(reactor: Any) -> float:
     machine = reactor._machine
     seconds: float = machine.clock if machine.address.startswith("10.0.0.") else machine.monotonic
     return seconds
+
+
+def _no_descriptor_is_final(what: str, error: OSError) -> StorageFailed:
+    return (writer.SyncFailed if out_of_descriptors(error) else StorageFailed)(f"{what}: {error}")
 
 
 DEFECTS = (
@@ -131,5 +136,11 @@ DEFECTS = (
         "ours",
         "No request is held back, however much waits for the journal",
         ((Brake, "holds", lambda *_: False),),
+    ),
+    Planted(
+        "no-descriptor-ends-the-bookie",
+        "ours",
+        "A journal file that cannot be opened for want of a descriptor ends the bookie",
+        ((writer, "_failed", _no_descriptor_is_final),),
     ),
 )

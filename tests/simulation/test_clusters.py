@@ -65,7 +65,13 @@ def test_what_clients_were_told_stays_true_and_everything_goes_on(seeds: range) 
         assert outcome.violation is None, f"python -m tests.simulation --seeds {seed}"
         counts += Counter(outcome.counts)
     assert counts["bookies with databases"]
-    assert min(counts[each] for each in ("appends", "entries read", "entries tailed", "recoveries", "faults")) > 20
+    assert (
+        min(
+            counts[each]
+            for each in ("appends", "appends together", "entries read", "entries tailed", "recoveries", "faults")
+        )
+        > 20
+    )
 
 
 @pytest.mark.full

@@ -10,37 +10,47 @@ from tests.simulation.world.client_node import ClientNode
 from tests.simulation.world.copies import check_copies
 from tests.simulation.world.history import History, LedgerHistory, Stuck, Violation
 
-PATIENCE_S = 40.0
-"""A bookie may still be about to start, or to tell the store that it can be written to."""
+PAUSE_S = 1.0
+"""After so long what has failed is tried again: a bookie may still be about to start."""
 
 
-async def audit(node: ClientNode, history: History) -> None:
-    """Look at all ledgers; raises Violation."""
+async def audit(node: ClientNode, history: History, end_s: float) -> None:
+    """Look at all ledgers with a new client, until a time at most; raises Violation."""
     assert node.client is not None
     await node.client.start()
     for ledger in list(history.ledgers.values()):
         if ledger.metadata is not None:
-            await _insist(node, _look_at, ledger)
-            await _insist(node, partial(check_copies, history=history), ledger)
+            await _insist(node, _look_at, ledger, end_s)
+            await _insist(node, partial(check_copies, history=history), ledger, end_s)
             history.count("ledgers looked at")
-    await _insist(node, _write, history)
+    await _insist(node, _write, history, end_s)
     await node.client.close()
 
 
+async def go_on(node: ClientNode, history: History, end_s: float) -> None:
+    """Have a client that has seen the faults write a ledger, and read that and a closed one; raises Violation."""
+    await _insist(node, _write, history, end_s)
+    closed = [each for each in history.ledgers.values() if each.end is not None and not each.delete_asked]
+    await _insist(node, _look_at, closed[0], end_s)  # that which is the longest in its memory
+    history.count("clients that went on")
+
+
 async def _insist(
-    node: ClientNode, operation: Callable[[Client[Any, Any, Any], Any], Awaitable[None]], argument: Any
+    node: ClientNode,
+    operation: Callable[[Client[Any, Any, Any], Any], Awaitable[None]],
+    argument: Any,
+    end_s: float,
 ) -> None:
     timeline = node.machine.timeline
-    end_s = timeline.now + PATIENCE_S
     while True:
         try:
             assert node.client is not None
             await operation(node.client, argument)
             return
         except BookKeeperError as error:
-            if timeline.now > end_s:
+            if timeline.now > end_s - 2 * PAUSE_S:
                 raise Stuck(f"all is well, and yet: {type(error).__name__} {error}") from error
-            await node.sleep(1.0)
+            await node.sleep(PAUSE_S)
 
 
 async def _look_at(client: Client[Any, Any, Any], ledger: LedgerHistory) -> None:
@@ -57,9 +67,10 @@ async def _look_at(client: Client[Any, Any, Any], ledger: LedgerHistory) -> None
 
 
 async def _write(client: Client[Any, Any, Any], history: History) -> None:
-    """Make, write and close a new ledger."""
+    """Make, write, close and read a new ledger."""
     writer = await client.create_ledger(3, 3, 2)
     ledger = history.of(writer.ledger_id)
     ledger.payloads.append(b"last")
     ledger.acknowledge(await writer.append(b"last"), 0)
     await writer.close()
+    await _look_at(client, ledger)

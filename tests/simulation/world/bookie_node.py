@@ -1,5 +1,6 @@
 """A bookie of the simulation: the whole service, on a disk and a network of its own world."""
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -10,6 +11,8 @@ from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from tests.simulation.world import login
 from tests.simulation.world.disk import FaultyDisk
+from tests.simulation.world.exits import check_exit
+from tests.simulation.world.history import Violation
 from tests.simulation.world.login import Refused
 from tests.simulation.world.memory import look_at_bookie
 from tests.simulation.world.metadata_server import MetadataServer
@@ -25,7 +28,6 @@ JOURNAL, LEDGERS = "/journal", "/ledgers"
 
 RESTART_S = 1.0
 """After so long a bookie that ended by itself is started again, as a service manager does."""
-
 
 SCRUB_INTERVAL_S = 1.0
 
@@ -86,7 +88,10 @@ def config_of(address: str, random: Random) -> BookieConfig:
 
 
 class BookieNode:
-    """A bookie that can be started, stopped and killed.  Clients have to log in if there is ``refused``."""
+    """A bookie that can be started, stopped and killed.  Clients have to log in if there is ``refused``.
+
+    ``broken`` is told when the bookie has ended by itself for a reason that it must not have.
+    """
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class BookieNode:
         seed: int,
         refused: Refused | None = None,
         storage_class: str = INDEX_FILES,
+        broken: Callable[[Violation], None] = lambda violation: None,
     ) -> None:
         self.machine = network.machine(address)
         self.machine.on_exit = self._exited
@@ -117,14 +123,17 @@ class BookieNode:
         self.session: StoreSession | None = None
         self.job_s = 0.0
         """About how long a job of a thread takes."""
-        self.exits: list[str] = []
-        """Why the process has ended by itself, each time."""
+        self.struck: set[str] = set()
+        """The kinds of faults that have struck at it."""
         self.stays_down = False
         self.lost_power = False
         """Whether it has lost what was not synced, at least once."""
         self._network = network
         self._server = server
+        self._broken = broken
         self._said: list[str] = []
+        """Why the process that is up, or was, cannot go on."""
+        self._told_to_stop = False
         self._began_read_only = False
 
     @property
@@ -146,6 +155,7 @@ class BookieNode:
         reactor = self.machine.begin(self._network)
         self.session = StoreSession(self.machine, self._server)
         self._said = []
+        self._told_to_stop = False
         self.service = BookieService(
             self.config,
             reactor,
@@ -172,6 +182,7 @@ class BookieNode:
     def stop(self) -> None:
         """Stop the service as it should be."""
         if self.machine.reactor is not None and self.machine.reactor.running:
+            self._told_to_stop = True
             self.machine.reactor.stop()
 
     def mount_again(self) -> None:
@@ -199,7 +210,12 @@ class BookieNode:
             self.machine.kill()
 
     def _exited(self) -> None:
-        self.exits += self._said[:1]
+        assert self.service is not None
+        served = self.service.address is not None
+        try:
+            check_exit(self.bookie_id, self._said, served, self.struck, self._told_to_stop)
+        except Violation as violation:
+            self._broken(violation)
         self.disk.process_ended()
         self._network.timeline.after(RESTART_S, self.start)
 

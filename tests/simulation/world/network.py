@@ -196,8 +196,11 @@ class Network:
         listening.machine.post(self.timeline.now, self._serve, listening, server)
 
     def _serve(self, listening: Listening, server: End) -> None:
+        if listening.machine.address in self.closes_at_once:
+            server.refuse()  # the bookie does not hear of it
+            return
         protocol = listening.factory.buildProtocol(server.getPeer())
-        if protocol is None or listening.machine.address in self.closes_at_once:
+        if protocol is None:
             server.refuse()
             return
         server.protocol = protocol

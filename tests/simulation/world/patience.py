@@ -24,6 +24,8 @@ def bounds(config: ClientConfig) -> dict[str, float]:
     store_s = config.metadata_timeout_s
     # Its address, a connection, a login, and the answer, looked for at intervals.
     bookie_s = store_s + 2 * config.connect_timeout_s + config.read_timeout_s + 2 * SWEEP_INTERVAL_S
+    # A read that waits for a connection asks the next one meanwhile, so these are the times of their answers.
+    replicas_s = REPLICAS_MAX * (config.read_timeout_s + 2 * SWEEP_INTERVAL_S)
     return {
         # Whatever hangs, the time that was asked for is over at some time.
         "wait": WAIT_S + TURNS_S,
@@ -33,6 +35,9 @@ def bounds(config: ClientConfig) -> dict[str, float]:
         "read last add confirmed": store_s + bookie_s + TURNS_S,
         # An id, the bookies if too few are known, the metadata, and whether it was ours if the answer was lost.
         "create": 4 * store_s + TURNS_S,
+        # One replica after the other, and the metadata when all have failed.
+        "read": store_s + replicas_s + TURNS_S,
+        "read batch": store_s + replicas_s + TURNS_S,
         # Deleted, and whether there is one if the answer was lost.
         "delete": 2 * store_s + TURNS_S,
     }

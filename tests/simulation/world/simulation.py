@@ -1,7 +1,7 @@
 """One seed's world: bookies, clients, faults, and what must hold at its end."""
 
 import gc
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from itertools import cycle
 from random import Random
 from typing import Any
@@ -13,10 +13,11 @@ from bookkeeper_tx.bookie.scrubber import Scrubber
 from tests.simulation.world import faults as all_faults
 from tests.simulation.world import storage_classes
 from tests.simulation.world.aim import Aiming
-from tests.simulation.world.audit import audit
+from tests.simulation.world.audit import audit, go_on
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
+from tests.simulation.world.exits import STORE_KINDS
 from tests.simulation.world.fault import Fault
 from tests.simulation.world.history import History, Records, Stuck, Violation
 from tests.simulation.world.machine import Machine
@@ -35,7 +36,10 @@ WORK_S = 8.0
 """In which clients work, and things go wrong."""
 
 PROGRESS_S = 60.0
-"""Once all is well again, and what was under way has ended, everything has to work within this."""
+"""So long after the end of the last fault everything has to work."""
+
+AUDITOR = "10.0.2.1"
+"""The client that looks at everything in the end."""
 
 CALM_JITTER = 1.0
 """How much later than others pieces may come once all is well, in latencies."""
@@ -75,7 +79,15 @@ class Simulation:
         self.history.count("login", self._refused is not None)
         classes = storage_classes.draw(seed)
         self.bookies = [
-            BookieNode(self.network, self.server, f"10.0.0.{number}", random.getrandbits(32), self._refused, each)
+            BookieNode(
+                self.network,
+                self.server,
+                f"10.0.0.{number}",
+                random.getrandbits(32),
+                self._refused,
+                each,
+                self.history.broken,
+            )
             for number, each in zip(range(1, random.choice((4, 5, 6)) + 1), classes, strict=False)
         ]
         databases = [each for each in self.bookies if each.config.ledger_storage_class == storage_classes.DATABASES]
@@ -101,6 +113,8 @@ class Simulation:
         self._damaged: BookieNode | None = None
         self._mended = False
         """Whether all faults are over."""
+        self._lacking: set[str] = set()
+        """Clients that have not yet done what they have to do in the end."""
         self._endings: list[Callable[[], object]] = []
         self._aiming = Aiming(self, self._strike)
         self.history.happened = self._aiming.happened
@@ -188,10 +202,16 @@ class Simulation:
             self.timeline.at(START_S + each.at_s, self._make, each)
         self._pass(START_S + WORK_S)
         self._mend()
-        settled_s = settled(CONFIG)
+        settled_s, end_s = settled(CONFIG), self.timeline.now + PROGRESS_S
+        for client in self.clients:
+            if client.node.is_up:
+                self._begin(client.node, go_on, end_s)
         if not self._pass(self.timeline.now + settled_s, lambda: not self.history.under_way):
             raise Stuck(f"{settled_s:.0f} s after all faults this has not ended: {sorted(self.history.under_way)[:5]}")
-        self._audit()
+        self._audit(end_s)
+        if not self._pass(end_s, lambda: not self._lacking and not self._not_writable()):
+            lacking = f"{sorted(self._lacking)} have not done all, {self._not_writable()} are not writable"
+            raise Stuck(f"{PROGRESS_S:.0f} s after all faults {lacking}")
 
     def _client(self, address: str, seed: int, on_asyncio: bool) -> ClientNode:
         return ClientNode(self.network, self.server, address, seed, on_asyncio, self._refused)
@@ -219,6 +239,8 @@ class Simulation:
         if each.kind not in all_faults.HARMLESS or (each.kind == "late turn" and not on_client):
             self.history.troubled = True
         self._say(str(each))
+        for bookie in self.bookies if each.kind in STORE_KINDS else [self.bookie(each)]:
+            bookie.struck.add(each.kind)
         all_faults.KINDS[each.kind](self, each, Random(each.seed))
         self.history.count("faults")
 
@@ -240,23 +262,28 @@ class Simulation:
             disk.mount()
             bookie.start()
 
-    def _audit(self) -> None:
+    def _audit(self, end_s: float) -> None:
         """Have a new client look at everything."""
         self.history.lost_power = {each.bookie_id for each in self.bookies if each.lost_power}
-        # It has a minute, and asks each bookie for each ledger, one after the other.
+        # It asks each bookie for each ledger, one after the other.
         self.network.jitter = CALM_JITTER
-        auditor = self._client("10.0.2.1", self.seed, on_asyncio=self.seed % 2 == 1)
-        found: list[Exception | None] = []
+        auditor = self._client(AUDITOR, self.seed, on_asyncio=self.seed % 2 == 1)
         auditor.start()
-        auditor.machine.post(
-            self.timeline.now, lambda: auditor.run(audit(auditor, self.history), lambda error, _: found.append(error))
-        )
-        if not self._pass(self.timeline.now + PROGRESS_S, lambda: bool(found)):
-            raise Stuck(f"{PROGRESS_S:.0f} s were not enough to look at all ledgers")
-        if found[0] is not None:
-            raise found[0]
-        if not self._pass(self.timeline.now + PROGRESS_S, lambda: not self._not_writable()):
-            raise Stuck(f"{PROGRESS_S:.0f} s were not enough for these to be writable again: {self._not_writable()}")
+        self._begin(auditor, audit, end_s)
+
+    def _begin(
+        self, node: ClientNode, task: Callable[[ClientNode, History, float], Coroutine[Any, Any, None]], end_s: float
+    ) -> None:
+        """Begin what a client has to have done by then."""
+
+        def ended(error: Exception | None, _: None) -> None:
+            if error is None:
+                self._lacking.discard(node.machine.address)
+            else:
+                self.history.broken(error)
+
+        self._lacking.add(node.machine.address)
+        node.machine.post(self.timeline.now, lambda: node.run(task(node, self.history, end_s), ended))
 
     def _not_writable(self) -> list[str]:
         """Return the bookies that nobody may choose for a new ledger, though nothing is wrong with their disks."""

@@ -34,6 +34,9 @@ from tests.simulation.world.timeline import Timeline
 DIGESTS = (DigestType.CRC32C, DigestType.CRC32, DigestType.MAC, DigestType.DUMMY)
 SIZES = (0, 10, 100, 3000)
 
+TOGETHER = 0.2
+"""How often entries are appended in one call."""
+
 LONG_PAUSE_S = 1.0
 """For so long a writer does nothing, at least, where that is a moment for faults: what was appended is flushed."""
 
@@ -111,12 +114,15 @@ class Workload:
         ledger = self.history.of(writer.ledger_id)
         ledger.writer = self.number
         for _ in range(random.choice((1, 2, 6))):
-            appended = []
+            first = len(ledger.payloads)
             for _ in range(random.choice((1, 4, 20))):
                 payload = b"%d/%d " % (writer.ledger_id, len(ledger.payloads)) + bytes(random.choice(SIZES))
-                index = len(ledger.payloads)
                 ledger.payloads.append(payload)
-                appended.append(self._watched("append", self._append(ledger, writer, index, payload)))
+            if random.random() < TOGETHER:
+                appended = [self._watched("append many", self._append_many(ledger, writer, first))]
+            else:
+                new = enumerate(ledger.payloads[first:], first)
+                appended = [self._watched("append", self._append(ledger, writer, *each)) for each in new]
             self.history.happened("append", ledger)
             told = [await each for each in appended]
             if not all(told):
@@ -144,6 +150,22 @@ class Workload:
             return False
         ledger.acknowledge(entry_id, index)
         self.history.count("appends")
+        return True
+
+    async def _append_many(self, ledger: LedgerHistory, writer: Any, first: int) -> bool:
+        payloads = ledger.payloads[first:]
+        try:
+            # Entries of an iterator are read as there is room, those of a list at once.
+            ids = await writer.append_many(iter(payloads) if first % 2 else payloads)
+            self._look_at_memory(writer)
+        except BookKeeperError as error:
+            self._look_at(error, ledger)
+            return False
+        if len(ids) != len(payloads):
+            raise Violation(f"ledger {ledger.ledger_id}: {len(payloads)} appends have got the ids {ids}")
+        for index, entry_id in enumerate(ids, first):
+            ledger.acknowledge(entry_id, index)
+        self.history.count("appends together", len(payloads))
         return True
 
     async def recovers(self, random: Random) -> None:
@@ -313,6 +335,8 @@ class Workload:
             raise Violation(f"the password is right, and nobody has closed the client: {error}")
         if isinstance(error, AuthenticationUnanswered) and not self.history.counts.get("faults"):
             raise Violation(f"nothing went wrong, and a login was not answered: {error}")
+        if isinstance(error, NoSuchLedger) and ledger is not None and not ledger.delete_asked:
+            raise Violation(f"nobody has asked to delete ledger {ledger.ledger_id}, and it is said to be none: {error}")
         if isinstance(error, NoSuchEntry) and (ledger is None or not ledger.delete_asked):
             raise Violation(f"an entry that is confirmed is said to be none: {error}")
         if not self.history.troubled and not isinstance(error, ALWAYS):

@@ -1,0 +1,71 @@
+"""Why a bookie may end by itself: for what has been wrong with it, and for nothing else."""
+
+import re
+from collections.abc import Collection
+
+from attrs import frozen
+
+from tests.simulation.world.history import Violation
+
+STORE_KINDS = frozenset({"store away", "slow store", "lost answers", "late turn", "expired session"})
+"""After these a bookie may not have an answer of the metadata store in time, at whichever bookie they strike."""
+
+
+@frozen
+class Reason:
+    """One kind of reason, and the faults that may lead to it."""
+
+    pattern: str
+    """Is found in what the bookie says when it ends."""
+    kinds: frozenset[str]
+    """One of these has struck at the bookie."""
+    starting: bool = False
+    """Whether it is one only for a bookie that does not serve yet: one that serves has to go on."""
+
+
+def _reason(pattern: str, *kinds: str, starting: bool = False) -> Reason:
+    return Reason(pattern, frozenset(kinds), starting)
+
+
+REASONS = (
+    # The content of the file is unknown then: only a replay finds it out.
+    _reason(r"cannot sync journal (file|directory) .*\[Errno 5\]", "failing syncs"),
+    _reason(r"cannot sync journal (file|directory) .*\[Errno 30\]", "read only disk"),
+    # Going on would write where nobody looks for it.
+    _reason("has lost the files of this bookie|is not the directory of this bookie", "vanished directory"),
+    _reason(r"while stopping: \[Errno 2\]", "vanished directory"),
+    # A scrubber that is not given the bytes.
+    _reason(r"cannot read the locations of ledger \d+: \[Errno 5\]", "vanished directory", "vanished index"),
+    # What cannot be read must not count as never written.
+    _reason(
+        "is damaged|is missing|bring it back", "bit flip", "lost journal file", "misdirected write", "zeroed sector"
+    ),
+    _reason(r"bring it back|no cookie|\[Errno 2\]", "vanished directory", starting=True),
+    # A bookie that begins needs its disk; the service manager tries again.
+    _reason(r"\[Errno 5\]", "failing writes", "failing syncs", starting=True),
+    _reason(r"\[Errno 24\]", "no descriptors", starting=True),
+    _reason(r"\[Errno 28\]", "full disk", starting=True),
+    _reason(r"\[Errno 30\]", "read only disk", starting=True),
+    # Then it stays registered until its session expires.
+    _reason("while stopping: the metadata store did not answer in time", *STORE_KINDS),
+    _reason("the metadata store did not answer in time", *STORE_KINDS, starting=True),
+)
+
+
+def check_exit(bookie_id: str, said: Collection[str], served: bool, struck: Collection[str], told: bool) -> None:
+    """Raise a violation if a bookie has ended for a reason that it must not have.
+
+    ``said`` are its lines about that, ``served`` is whether it had come to serve, ``struck`` are the kinds of faults
+    that have struck at it so far, and ``told`` is whether somebody had told it to stop.
+    """
+    if not said and not told:
+        raise Violation(f"bookie {bookie_id} has ended, and nobody knows why")
+    for line in said:
+        if not any(_explains(each, line, served, struck) for each in REASONS):
+            raise Violation(f"bookie {bookie_id} has ended, and must not for that: {line}")
+
+
+def _explains(reason: Reason, line: str, served: bool, struck: Collection[str]) -> bool:
+    if served and reason.starting:
+        return False
+    return not reason.kinds.isdisjoint(struck) and re.search(reason.pattern, line) is not None
