@@ -190,14 +190,28 @@ def test_an_answer_that_is_lost_was_done() -> None:
     assert server.next_ledger_id == 1
 
 
-def test_a_connection_that_breaks_after_some_bytes_brings_these(pair: _Pair) -> None:
-    for connection in pair.network.between(CLIENT, SERVER):
-        connection.cut_after = 3
-    transport: Any = pair.server.transport
+@pytest.mark.parametrize("to", [CLIENT, SERVER])
+def test_a_connection_that_breaks_after_some_bytes_brings_these(pair: _Pair, to: str) -> None:
+    (connection,) = pair.network.between(CLIENT, SERVER)
+    sender, receiver = (pair.server, pair.client) if to == CLIENT else (pair.client, pair.server)
+    (connection.client if to == CLIENT else connection.server).cut_after = 3
+    transport: Any = sender.transport
     transport.write(b"frame")
     pair.timeline.run(2.0)
-    assert pair.client.received == b"fra"
-    assert pair.client.lost
+    assert receiver.received == b"fra"
+    assert receiver.lost
+
+
+@pytest.mark.parametrize("to", [CLIENT, SERVER])
+def test_junk_comes_behind_what_was_sent_to_the_same_side(pair: _Pair, to: str) -> None:
+    (connection,) = pair.network.between(CLIENT, SERVER)
+    sender, receiver = (pair.server, pair.client) if to == CLIENT else (pair.client, pair.server)
+    transport: Any = sender.transport
+    transport.write(b"frame")
+    (connection.server if to == CLIENT else connection.client).add_junk(b"junk")
+    transport.write(b"frame")
+    pair.timeline.run(2.0)
+    assert (receiver.received, sender.received) == (b"framejunkframe", b"")
 
 
 def test_a_client_that_is_refused_cannot_connect_until_that_is_over(pair: _Pair) -> None:
