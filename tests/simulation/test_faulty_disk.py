@@ -95,6 +95,31 @@ def test_an_index_that_is_made_while_others_are_away_stays() -> None:
     assert sorted(disk.paths()) == ["/ledgers/1.idx", "/ledgers/2.idx"]
 
 
+def test_reads_that_fail_do_so_for_a_while_and_nothing_is_in_memory() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    file = disk.create("/ledgers/0.log")
+    file.write(b"abc", 0)
+    database = disk.open_key_values("/ledgers/locations", CONFIG)
+    database.put([b"a"], [b"1"])
+    disk.fail_reads(7)
+    assert disk.is_whole
+    assert file.read_cached(3, 0) is None
+    for ask in (
+        lambda: file.read(3, 0),
+        lambda: disk.read("/ledgers/0.log"),
+        lambda: database.get(b"a"),
+        lambda: database.values(b"a", b"b", 1),
+        lambda: database.next_key(b"a", b"b"),
+        lambda: database.last_item(b"a", b"b"),
+        database.keys,
+    ):
+        with pytest.raises(OSError, match="Input/output"):
+            ask()
+    assert (file.read(3, 0), file.read_cached(3, 0), database.get(b"a")) == (b"abc", b"abc", b"1")
+    assert not disk.is_whole
+
+
 @pytest.mark.parametrize("lose", [lambda disk: disk.unmount("/ledgers"), FaultyDisk.move_indexes_away])
 def test_a_database_that_is_gone_gives_no_answer_until_it_comes_back(lose: Callable[[FaultyDisk], None]) -> None:
     disk = FaultyDisk(1)

@@ -41,6 +41,7 @@ class FaultyDisk(CrashingDisk):
         self.stalled_until = 0.0
         self.read_only = False
         self.on_crash: Callable[[], None] = lambda: None
+        self._reads_have_failed = False
         self._hidden: tuple[Tree, Callable[[str], bool]] | None = None
         """What paths have led to that lead to nothing now, and which paths are forgotten that are made meanwhile."""
 
@@ -73,8 +74,8 @@ class FaultyDisk(CrashingDisk):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all paths lead to what is stored."""
-        return self._hidden is None
+        """Whether all paths lead to what is stored, and none of it has ever failed to be read."""
+        return self._hidden is None and not self._reads_have_failed
 
     def mount(self) -> None:
         """Bring all paths back, and make them durable, as who unmounts a file system or moves files does."""
@@ -105,6 +106,10 @@ class FaultyDisk(CrashingDisk):
         """Release what a process had: its locks, and its open files, which are dead."""
         self._locks.clear()
         self.life += 1
+
+    def admit_read(self, path: str) -> None:
+        self._reads_have_failed |= self.reads_fail
+        super().admit_read(path)
 
     def admit_write(self, offset: int, size: int, grown: int) -> int:
         if self.read_only:

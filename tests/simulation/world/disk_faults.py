@@ -16,9 +16,17 @@ def stalled_disk(simulation: "Simulation", fault: Fault, random: Random) -> None
     simulation.bookie(fault).disk.stalled_until = simulation.timeline.now + fault.lasts_s
 
 
-@fault(1)
+@fault(0.5)
 def failing_writes(simulation: "Simulation", fault: Fault, random: Random) -> None:
     simulation.bookie(fault).disk.fail_writes(random.randrange(1, 4))
+
+
+@fault(0.5)
+def failing_reads(simulation: "Simulation", fault: Fault, random: Random) -> None:
+    """Files and databases cannot be read for a while: who asks is told so, not that there is nothing."""
+    disk = simulation.bookie(fault).disk
+    disk.fail_reads(random.choice((1, 3, 10, 100)))
+    simulation.ends(fault, lambda: disk.fail_reads(0))
 
 
 @fault(0.5)
