@@ -144,3 +144,41 @@ def test_a_killed_process_leaves_what_it_has_put_into_a_database() -> None:
     with pytest.raises(Crashed):
         before.get(b"a")
     assert disk.open_key_values("/ledgers/locations", CONFIG).get(b"a") == b"1"
+
+
+def test_one_of_two_file_systems_is_rolled_back_with_its_databases() -> None:
+    disk = FaultyDisk(1)
+    for directory in ("/ledgers/current", "/journal/current"):
+        disk.make_directories(directory)
+    before = disk.create("/ledgers/current/0.log")
+    before.write(b"old", 0)
+    journal = disk.create("/journal/current/1.txn")
+    database = disk.open_key_values("/ledgers/current/locations", CONFIG)
+    database.put([b"a"], [b"1"])
+    snapshot = disk.snapshot("/ledgers")
+    before.write(b"new", 0)
+    disk.create("/ledgers/current/1.log")
+    journal.write(b"new", 0)
+    database.put([b"b"], [b"2"])
+    disk.open_key_values("/ledgers/current/states", CONFIG)
+    disk.process_ended()
+    for _ in range(2):
+        disk.roll_back("/ledgers", snapshot)
+        assert sorted(disk.paths()) == ["/journal/current/1.txn", "/ledgers/current/0.log"]
+        assert (disk.content("/ledgers/current/0.log"), disk.content("/journal/current/1.txn")) == (b"old", b"new")
+        assert list(disk.open_key_values("/ledgers/current/locations", CONFIG).keys()) == [b"a"]
+        assert not disk.exists("/ledgers/current/states")
+        disk.create("/ledgers/current/2.log").write(b"x", 0)
+    disk.roll_back("/ledgers", snapshot)
+    disk.crash()
+    disk.restart()
+    assert disk.content("/ledgers/current/0.log") == b"old"
+
+
+def test_nothing_is_in_a_snapshot_of_what_is_not_mounted() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    disk.create("/ledgers/0.log")
+    assert disk.snapshot("/ledgers")[0]
+    disk.unmount("/ledgers")
+    assert not disk.snapshot("/ledgers")[0]

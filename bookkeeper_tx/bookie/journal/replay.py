@@ -35,7 +35,7 @@ from bookkeeper_tx.bookie.journal.reader import (
     read_batch,
 )
 from bookkeeper_tx.bookie.journal.records import SEAL_PAD, parse_blob
-from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed
@@ -143,8 +143,9 @@ def _require_group_before(
 
     The zeros that are written ahead would look like the end of the log there.
     """
-    if start % journal.ALIGNMENT or _is_end_of_group(journal_file, start):
-        return  # a mark that Java left is behind a length of zero
+    # Java's mark is behind the length of zero that it has read there.
+    if any(_is_end_of_group(journal_file, end) for end in (start, start - RECORD_LENGTH_SIZE)):
+        return
     for journal_id in later_ids[:1]:
         later = JournalFile.open(disk, file_path(directory, journal_id))
         later.close()

@@ -20,7 +20,6 @@ WINDOW_BYTES = 64 * 1024
 """What may be on its way, or wait for the other side to read it, in one direction."""
 
 
-
 class Connection:
     """The two ends of a connection, and what is wrong with it."""
 
