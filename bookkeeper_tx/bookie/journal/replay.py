@@ -159,7 +159,7 @@ def _require_group_before(
 
 def _is_end_of_group(journal_file: JournalFile, end: int) -> bool:
     """Tell whether a seal of the file, with its padding, ends at ``end``."""
-    base = max(end - 2 * journal.ALIGNMENT, journal.HEADER_SIZE)
+    base = max(end - 2 * journal.ALIGNMENT, 0)
     data = journal_file.file.read(end - base, base)
     for magic in SEAL_MAGICS:
         pad_at = base + data.rfind(magic + (journal_file.salt or b"")) - journal.PAD_HEADER_SIZE

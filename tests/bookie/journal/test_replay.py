@@ -165,7 +165,7 @@ def test_a_mark_behind_the_end_of_its_file_is_refused(disk: CrashingDisk) -> Non
     assert "100000" in refused(disk, LogMark(FIRST_ID, 100_000))
 
 
-@pytest.mark.parametrize("offset", [1024 + 256, 1536 + 8, 2048, 2560, 5120])
+@pytest.mark.parametrize("offset", [513, 517, 1024 + 256, 1536 + 8, 2048, 2560, 5120])
 def test_a_mark_where_no_group_ends_is_refused(disk: CrashingDisk, offset: int) -> None:
     """As behind a file that is older than the mark: it has zeros there that were written ahead, or behind a seal."""
     write(disk, [entry(1, 0)])
