@@ -67,3 +67,11 @@ def test_where_there_is_nothing_no_bit_is_flipped(disk: FaultyDisk) -> None:
 def test_a_mark_may_be_behind_a_journal(mark: tuple[int, int], behind: bool) -> None:
     data = LAST_MARK.build({"journal_id": mark[0], "offset": mark[1]})
     assert bit_flips.is_behind(data, {f"{JOURNAL}/current/4.txn": FILE + bytes(4096)}) is behind
+
+
+def test_a_journal_may_go_on_behind_a_mark() -> None:
+    files = {f"{JOURNAL}/current/4.txn": FILE, f"{JOURNAL}/current/5.txn": file_start(SALT)}
+    marks = [LAST_MARK.build({"journal_id": 4, "offset": offset}) for offset in (1024, 2048)]
+    assert [bit_flips.goes_on(mark, files) for mark in marks] == [True, False]
+    files[f"{JOURNAL}/current/5.txn"] = FILE
+    assert bit_flips.goes_on(marks[1], files)

@@ -53,6 +53,15 @@ def is_behind(mark: bytes, files: dict[str, bytes]) -> bool:
     return found.offset > max(ends_of_groups(files.get(_path(found), b"")), default=0)
 
 
+def goes_on(mark: bytes, files: dict[str, bytes]) -> bool:
+    """Tell whether a journal that has these files has a group behind a mark."""
+    found = _mark(mark)
+    later = [data for path, data in files.items() if path > _path(found)]
+    starts = [journal.HEADER_SIZE + journal.ALIGNMENT] * len(later)
+    pairs = zip([files.get(_path(found), b""), *later], [found.offset, *starts], strict=True)
+    return any(max(ends_of_groups(data), default=0) > offset for data, offset in pairs)
+
+
 def ends_of_groups(data: bytes) -> set[int]:
     """Return where the groups of a journal file end."""
     ends, found = set(), data.find(journal.SEAL_MAGIC)

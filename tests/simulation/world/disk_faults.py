@@ -4,8 +4,10 @@ import os
 from random import Random
 from typing import TYPE_CHECKING
 
+from attrs import define
+
 from tests.simulation.world import bit_flips
-from tests.simulation.world.bit_flips import MARK, is_behind
+from tests.simulation.world.bit_flips import MARK, goes_on, is_behind
 from tests.simulation.world.bookie_node import JOURNAL, LEDGERS
 from tests.simulation.world.disk import Snapshot
 from tests.simulation.world.fault import Fault, fault
@@ -13,8 +15,18 @@ from tests.simulation.world.fault import Fault, fault
 if TYPE_CHECKING:
     from tests.simulation.world.simulation import Simulation
 
+LOOK_S = 0.05
+"""How often a fault looks whether its time has come."""
+
 MARKS, INDEXES = 0.2, 0.3
 """How many of the flipped bits are those of a mark, and of an index file."""
+
+
+@define
+class Looks:
+    """The looks of a fault whether its time has come."""
+
+    over: bool = False
 
 
 @fault(1)
@@ -173,12 +185,24 @@ def older_journal(simulation: "Simulation", fault: Fault, random: Random) -> Non
     """
     disk = simulation.bookie(fault).disk
     snapshot = disk.snapshot(JOURNAL)
+    looks = Looks()
 
-    def end() -> None:
+    def look(last: bool = False) -> None:
         mark = disk.content(MARK)
-        if mark and snapshot[0] and is_behind(mark, snapshot[0]):
+        journal = disk.snapshot(JOURNAL)[0]
+        if looks.over or not mark or not snapshot[0] or not is_behind(mark, snapshot[0]):
+            return
+        # Best while there is something behind the mark: that is what it would lack.
+        if last or goes_on(mark, journal):
+            looks.over = True
             _come_back(simulation, fault, JOURNAL, snapshot)
 
+    def end() -> None:
+        look(last=True)
+        looks.over = True
+
+    for number in range(1, int(fault.lasts_s / LOOK_S)):
+        simulation.timeline.after(number * LOOK_S, look)
     simulation.ends(fault, end)
 
 
