@@ -89,14 +89,18 @@ class File:
 
     def read(self, size: int, offset: int) -> bytes:
         """Return ``size`` bytes from ``offset`` on; fewer only at the end of the file."""
-        data = os.pread(self._descriptor, size, offset)
-        if len(data) == size or not data:
-            return data
-        parts = [data]
-        have = len(data)
-        while have < size and (data := os.pread(self._descriptor, size - have, offset + have)):
-            parts.append(data)
-            have += len(data)
+        try:
+            data = os.pread(self._descriptor, size, offset)
+            if len(data) == size or not data:
+                return data
+            parts = [data]
+            have = len(data)
+            while have < size and (data := os.pread(self._descriptor, size - have, offset + have)):
+                parts.append(data)
+                have += len(data)
+        except OSError as error:
+            error.filename = self.path  # the system does not say which file
+            raise
         return b"".join(parts)
 
     def read_cached(self, size: int, offset: int) -> bytes | None:

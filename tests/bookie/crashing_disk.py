@@ -3,8 +3,8 @@
 Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
 its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own;
 what is below a directory whose name is lost is lost, too.  A sync that returned holds.  A write that fails has written
-whole sectors of its bytes, or none.  ``fail_writes``, ``fail_syncs`` and ``fail_opens`` let calls fail, ``crash_at``
-ends the process in the middle of one; ``syncs_lie`` makes syncs do nothing.
+whole sectors of its bytes, or none.  ``fail_reads``, ``fail_writes``, ``fail_syncs`` and ``fail_opens`` let calls fail,
+``crash_at`` ends the process in the middle of one; ``syncs_lie`` makes syncs do nothing.
 """
 
 import errno
@@ -58,10 +58,11 @@ class CrashingFile(File):
 
     def read(self, size: int, offset: int) -> bytes:
         self._check()
+        self._disk.admit_read(self.path)
         return bytes(self._node.data[offset : offset + size])
 
     def read_cached(self, size: int, offset: int) -> bytes | None:
-        return self.read(size, offset) if self._disk.caches else None
+        return self.read(size, offset) if self._disk.caches and not self._disk.reads_fail else None
 
     def next_data(self, offset: int) -> int | None:
         return offset if offset < self.size() else None
@@ -126,7 +127,7 @@ class CrashingDisk(Disk):
         """No file below them grows."""
         self.broken_directories: Collection[str] = ()
         """No file below them can be written."""
-        self._failing_writes = self._failing_syncs = self._failing_opens = 0
+        self._failing_reads = self._failing_writes = self._failing_syncs = self._failing_opens = 0
         self._names: dict[str, Node] = {}
         self._durable_names: dict[str, Node] = {}
         self._name_changes: list[tuple[str, dict[str, Node | None]]] = []
@@ -137,6 +138,15 @@ class CrashingDisk(Disk):
         self._databases: dict[str, Stored] = {}
 
     # Faults -----------------------------------------------------------------------------------------------------
+
+    def fail_reads(self, count: int) -> None:
+        """Let the next ``count`` reads fail, and have nothing in memory until then."""
+        self._failing_reads = count
+
+    @property
+    def reads_fail(self) -> bool:
+        """Whether the next read fails."""
+        return self._failing_reads > 0
 
     def fail_writes(self, count: int, error: int = errno.EIO) -> None:
         """Let the next ``count`` writes fail after part of their bytes."""
@@ -175,7 +185,7 @@ class CrashingDisk(Disk):
         self.life += 1
         self.crashed = False
         self.crash_at = None
-        self._failing_writes = self._failing_syncs = self._failing_opens = 0
+        self._failing_reads = self._failing_writes = self._failing_syncs = self._failing_opens = 0
 
     def step(self) -> None:
         """Count a disk operation that changes something; the power may fail in it."""
@@ -228,6 +238,11 @@ class CrashingDisk(Disk):
         if self._failing_syncs:
             self._failing_syncs -= 1
             raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def admit_read(self, path: str) -> None:
+        if self._failing_reads:
+            self._failing_reads -= 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
     def admit_open(self) -> None:
         if self._failing_opens:

@@ -29,6 +29,8 @@ class Faults(Protocol):
 
     def step(self) -> None: ...
 
+    def admit_read(self, path: str) -> None: ...
+
     def admit_change(self) -> None: ...
 
     def admit_sync(self) -> None: ...
@@ -100,25 +102,25 @@ class CrashingKeyValues(KeyValues):
         self._life = disk.life
 
     def get(self, key: bytes) -> bytes | None:
-        return self._content().values.get(key)
+        return self._read().values.get(key)
 
     def keys(self) -> Iterator[bytes]:
-        return iter(list(self._content().keys))
+        return iter(list(self._read().keys))
 
     def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
         return [value for _, value in self.items(first, end, count)]
 
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
-        content = self._content()
+        content = self._read()
         found = [(key, content.values[key]) for key in content.between(first, end)]
         assert len(found) <= count
         return found
 
     def next_key(self, first: bytes, end: bytes) -> bytes | None:
-        return next(iter(self._content().between(first, end)), None)
+        return next(iter(self._read().between(first, end)), None)
 
     def last_item(self, first: bytes, end: bytes) -> tuple[bytes, bytes] | None:
-        content = self._content()
+        content = self._read()
         found = content.between(first, end)
         return (found[-1], content.values[found[-1]]) if found else None
 
@@ -151,6 +153,11 @@ class CrashingKeyValues(KeyValues):
         if self._disk.database(self._path) is not self._stored:
             raise OSError(errno.EIO, os.strerror(errno.EIO), self._path)
         return self._stored.now
+
+    def _read(self) -> Content:
+        content = self._content()
+        self._disk.admit_read(self._path)
+        return content
 
     def _change(self, change: Change, size: int) -> None:
         self._content()

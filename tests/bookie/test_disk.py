@@ -52,6 +52,13 @@ def test_a_read_is_short_only_at_the_end(disk: Disk, tmp_path: Path, monkeypatch
     file.close()
 
 
+def test_a_read_that_fails_says_of_which_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    file = File(path, os.open(path, os.O_CREAT | os.O_WRONLY))
+    with contextlib.closing(file), pytest.raises(OSError, match=path):
+        file.read(1, 0)
+
+
 def test_create_and_open_say_what_is_wrong(disk: Disk, tmp_path: Path) -> None:
     path = str(tmp_path / "a")
     with pytest.raises(FileNotFoundError):

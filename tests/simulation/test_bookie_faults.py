@@ -4,10 +4,14 @@ If a group cannot be written, the requests that wait for it are answered with an
 it were acknowledged before, so a later force must not report them as durable.  A failed sync ends the process.
 """
 
+from typing import Any
+
 import pytest
 
+from bookkeeper_tx.protocol.bookie import v3
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed
+from tests.bookie.seams import Read
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.bookie_requests import Told
 from tests.simulation.db_history import DbHistory
@@ -81,6 +85,45 @@ class _FaultyDb(DbHistory, _FaultyHistory):
     """A database refuses changes, or does not sync them."""
 
 
+class _UnreadableHistory(_FaultyHistory):
+    """Files cannot be read now and then: what is stored is never said not to be there."""
+
+    unread_count = 0
+
+    def start(self) -> None:
+        self.wrong: list[str] = []
+        self.disk.fail_reads(0)
+        super().start()
+
+    def step(self) -> None:
+        assert not self.wrong
+        if self.random.random() < 0.05:
+            self.disk.fail_reads(self.random.choice((1, 3, 30)))
+        if self.random.random() < 0.3:
+            self.read(self.told[self.random.choice(self.ledgers)])
+        super().step()
+
+    def read(self, told: Told) -> None:
+        stored = set(told.acknowledged)
+        if not stored:
+            return
+        first = self.random.choice(sorted(stored))
+        ids = range(first, first + self.random.choice((1, 5)))
+
+        def replied(replies: list[Any]) -> None:
+            for entry_id, reply in zip(ids, replies, strict=False):
+                if entry_id in stored and reply is statuses.EIO:
+                    self.unread_count += 1
+                elif entry_id in stored and told not in self.deleted and reply not in told.sent[entry_id]:
+                    self.wrong.append(f"entry {entry_id} was acknowledged, but is {reply}")
+
+        self.serve(Read(ids, told.ledger_id), v3.ReadRequests, replied)
+
+
+class _UnreadableDb(DbHistory, _UnreadableHistory):
+    """So it is when databases cannot be read."""
+
+
 class _FaultyUnsynced(UnsyncedHistory, _FaultyHistory):
     """A write fails behind groups that are not synced."""
 
@@ -95,6 +138,12 @@ class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
 def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
     histories = run_all(make, OTHER_HISTORIES)
     assert sum(history.failed_count for history in histories) > 20
+
+
+@pytest.mark.parametrize("make", [_UnreadableHistory, _UnreadableDb])
+def test_what_cannot_be_read_is_not_said_to_be_missing(make: type[_UnreadableHistory]) -> None:
+    histories = run_all(make, OTHER_HISTORIES)
+    assert sum(history.unread_count for history in histories) > 50
 
 
 def test_what_clients_were_told_is_true_whatever_the_disk_does() -> None:

@@ -95,6 +95,31 @@ def test_an_index_that_is_made_while_others_are_away_stays() -> None:
     assert sorted(disk.paths()) == ["/ledgers/1.idx", "/ledgers/2.idx"]
 
 
+def test_reads_that_fail_do_so_for_a_while_and_nothing_is_in_memory() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    file = disk.create("/ledgers/0.log")
+    file.write(b"abc", 0)
+    database = disk.open_key_values("/ledgers/locations", CONFIG)
+    database.put([b"a"], [b"1"])
+    disk.fail_reads(7)
+    assert disk.is_whole
+    assert file.read_cached(3, 0) is None
+    for ask in (
+        lambda: file.read(3, 0),
+        lambda: disk.read("/ledgers/0.log"),
+        lambda: database.get(b"a"),
+        lambda: database.values(b"a", b"b", 1),
+        lambda: database.next_key(b"a", b"b"),
+        lambda: database.last_item(b"a", b"b"),
+        database.keys,
+    ):
+        with pytest.raises(OSError, match="Input/output"):
+            ask()
+    assert (file.read(3, 0), file.read_cached(3, 0), database.get(b"a")) == (b"abc", b"abc", b"1")
+    assert not disk.is_whole
+
+
 @pytest.mark.parametrize("lose", [lambda disk: disk.unmount("/ledgers"), FaultyDisk.move_indexes_away])
 def test_a_database_that_is_gone_gives_no_answer_until_it_comes_back(lose: Callable[[FaultyDisk], None]) -> None:
     disk = FaultyDisk(1)
@@ -119,3 +144,41 @@ def test_a_killed_process_leaves_what_it_has_put_into_a_database() -> None:
     with pytest.raises(Crashed):
         before.get(b"a")
     assert disk.open_key_values("/ledgers/locations", CONFIG).get(b"a") == b"1"
+
+
+def test_one_of_two_file_systems_is_rolled_back_with_its_databases() -> None:
+    disk = FaultyDisk(1)
+    for directory in ("/ledgers/current", "/journal/current"):
+        disk.make_directories(directory)
+    before = disk.create("/ledgers/current/0.log")
+    before.write(b"old", 0)
+    journal = disk.create("/journal/current/1.txn")
+    database = disk.open_key_values("/ledgers/current/locations", CONFIG)
+    database.put([b"a"], [b"1"])
+    snapshot = disk.snapshot("/ledgers")
+    before.write(b"new", 0)
+    disk.create("/ledgers/current/1.log")
+    journal.write(b"new", 0)
+    database.put([b"b"], [b"2"])
+    disk.open_key_values("/ledgers/current/states", CONFIG)
+    disk.process_ended()
+    for _ in range(2):
+        disk.roll_back("/ledgers", snapshot)
+        assert sorted(disk.paths()) == ["/journal/current/1.txn", "/ledgers/current/0.log"]
+        assert (disk.content("/ledgers/current/0.log"), disk.content("/journal/current/1.txn")) == (b"old", b"new")
+        assert list(disk.open_key_values("/ledgers/current/locations", CONFIG).keys()) == [b"a"]
+        assert not disk.exists("/ledgers/current/states")
+        disk.create("/ledgers/current/2.log").write(b"x", 0)
+    disk.roll_back("/ledgers", snapshot)
+    disk.crash()
+    disk.restart()
+    assert disk.content("/ledgers/current/0.log") == b"old"
+
+
+def test_nothing_is_in_a_snapshot_of_what_is_not_mounted() -> None:
+    disk = FaultyDisk(1)
+    disk.make_directories("/ledgers")
+    disk.create("/ledgers/0.log")
+    assert disk.snapshot("/ledgers")[0]
+    disk.unmount("/ledgers")
+    assert not disk.snapshot("/ledgers")[0]

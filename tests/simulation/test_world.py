@@ -190,14 +190,28 @@ def test_an_answer_that_is_lost_was_done() -> None:
     assert server.next_ledger_id == 1
 
 
-def test_a_connection_that_breaks_after_some_bytes_brings_these(pair: _Pair) -> None:
-    for connection in pair.network.between(CLIENT, SERVER):
-        connection.cut_after = 3
-    transport: Any = pair.server.transport
+@pytest.mark.parametrize("to", [CLIENT, SERVER])
+def test_a_connection_that_breaks_after_some_bytes_brings_these(pair: _Pair, to: str) -> None:
+    (connection,) = pair.network.between(CLIENT, SERVER)
+    sender, receiver = (pair.server, pair.client) if to == CLIENT else (pair.client, pair.server)
+    (connection.client if to == CLIENT else connection.server).cut_after = 3
+    transport: Any = sender.transport
     transport.write(b"frame")
     pair.timeline.run(2.0)
-    assert pair.client.received == b"fra"
-    assert pair.client.lost
+    assert receiver.received == b"fra"
+    assert receiver.lost
+
+
+@pytest.mark.parametrize("to", [CLIENT, SERVER])
+def test_junk_comes_behind_what_was_sent_to_the_same_side(pair: _Pair, to: str) -> None:
+    (connection,) = pair.network.between(CLIENT, SERVER)
+    sender, receiver = (pair.server, pair.client) if to == CLIENT else (pair.client, pair.server)
+    transport: Any = sender.transport
+    transport.write(b"frame")
+    (connection.server if to == CLIENT else connection.client).add_junk(b"junk")
+    transport.write(b"frame")
+    pair.timeline.run(2.0)
+    assert (receiver.received, sender.received) == (b"framejunkframe", b"")
 
 
 def test_a_client_that_is_refused_cannot_connect_until_that_is_over(pair: _Pair) -> None:
@@ -252,3 +266,43 @@ def test_who_is_gone_is_not_registered_by_what_comes_late() -> None:
     machine.kill()
     timeline.run(5.0)
     assert "b" not in server.bookies
+
+
+def test_a_process_that_is_paused_for_longer_than_its_session_loses_it_and_has_a_new_one_then() -> None:
+    timeline, machine, server = _registered(session_s=3.0)
+    machine.pause(2.0)
+    timeline.run(2.5)
+    assert "b" in server.bookies
+    machine.pause(2.0)
+    timeline.run(4.0)
+    machine.pause(3.0)
+    timeline.run(5.0)
+    assert "b" in server.bookies
+    timeline.run(6.0)
+    assert "b" not in server.bookies
+    timeline.run(8.0)
+    assert "b" in server.bookies
+
+
+def test_a_change_of_a_registration_that_was_sent_before_a_pause_and_comes_behind_the_session_is_made_again() -> None:
+    timeline, machine, server = _registered(session_s=3.0)
+    server.away_until = 5.0
+    assert server.bookies["b"].session is not None
+    done = server.bookies["b"].session.register_bookie("b", BookieServiceInfo(SERVER, 3181), read_only=True)
+    machine.pause(6.0)
+    timeline.run(5.5)
+    assert "b" not in server.bookies
+    timeline.run(10.0)
+    assert done.called
+    assert server.bookies["b"].read_only
+
+
+def _registered(session_s: float) -> tuple[Timeline, Machine, MetadataServer]:
+    """Return a machine with a process that is registered, half a second after it began."""
+    timeline = Timeline()
+    machine = Machine(timeline, SERVER)
+    server = MetadataServer(Random(1), session_s=session_s)
+    machine.begin(None)
+    StoreSession(machine, server).register_bookie("b", BookieServiceInfo(SERVER, 3181))
+    timeline.run(0.5)
+    return timeline, machine, server

@@ -35,7 +35,7 @@ from bookkeeper_tx.bookie.journal.reader import (
     read_batch,
 )
 from bookkeeper_tx.bookie.journal.records import SEAL_PAD, parse_blob
-from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import RefusedToStart
 from bookkeeper_tx.model import ledger_name
 from protocol_specs.codecs import Malformed
@@ -92,6 +92,8 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink, read_onl
             if journal_file.ours and journal_id != ids[0]:
                 _require_predecessor(directory, journal_id, ids)
             start = _start(journal_file, journal_id, mark)
+            if journal_file.ours and start > journal_file.first_offset:
+                _require_group_before(disk, directory, journal_file, start, ids[1:])
             scan = (SealedScan if journal_file.ours else UnsealedScan)(journal_file, start)
             for items in scan:
                 entry_count += _hand_over(journal_file, items, sink)
@@ -132,6 +134,38 @@ def _start(journal_file: JournalFile, journal_id: int, mark: LogMark) -> int:
             "bring back the whole file"
         )
     return max(mark.offset, journal_file.first_offset)
+
+
+def _require_group_before(
+    disk: Disk, directory: str, journal_file: JournalFile, start: int, later_ids: list[int]
+) -> None:
+    """Raise RefusedToStart if a mark at ``start`` of a file of ours cannot be ours: none of its groups ends there.
+
+    The zeros that are written ahead would look like the end of the log there.
+    """
+    # Java's mark is behind the length of zero that it has read there.
+    if any(_is_end_of_group(journal_file, end) for end in (start, start - RECORD_LENGTH_SIZE)):
+        return
+    for journal_id in later_ids[:1]:
+        later = JournalFile.open(disk, file_path(directory, journal_id))
+        later.close()
+        if not later.ours:  # Java has replayed our file, and begun this one
+            return
+    raise RefusedToStart(
+        f"the last mark is at offset {start} of journal file {journal_file.path}, but no group of records ends there: "
+        "the file is older than the mark, or one of them is damaged; bring back the whole journal"
+    )
+
+
+def _is_end_of_group(journal_file: JournalFile, end: int) -> bool:
+    """Tell whether a seal of the file, with its padding, ends at ``end``."""
+    base = max(end - 2 * journal.ALIGNMENT, 0)
+    data = journal_file.file.read(end - base, base)
+    for magic in SEAL_MAGICS:
+        pad_at = base + data.rfind(magic + (journal_file.salt or b"")) - journal.PAD_HEADER_SIZE
+        if pad_at >= base and pad_at + journal.seal_pad_size(pad_at) == end:
+            return True
+    return False
 
 
 def _hand_over(journal_file: JournalFile, items: list[Item], sink: ReplaySink) -> int:

@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.journal.records import (
     key_record,
     seal_pad,
 )
-from bookkeeper_tx.bookie.journal.replay import replay
+from bookkeeper_tx.bookie.journal.replay import Replayed, replay
 from bookkeeper_tx.errors import RefusedToStart
 from protocol_specs import codecs, vectors
 from protocol_specs.disk import journal as spec
@@ -163,6 +163,24 @@ def test_a_start_of_zeros_in_front_of_nothing_is_a_file_that_was_not_made(disk: 
 def test_a_mark_behind_the_end_of_its_file_is_refused(disk: CrashingDisk) -> None:
     write(disk, [entry(1, 0)])
     assert "100000" in refused(disk, LogMark(FIRST_ID, 100_000))
+
+
+@pytest.mark.parametrize("offset", [513, 517, 1024 + 256, 1536 + 8, 2048, 2560, 5120])
+def test_a_mark_where_no_group_ends_is_refused(disk: CrashingDisk, offset: int) -> None:
+    """As behind a file that is older than the mark: it has zeros there that were written ahead, or behind a seal."""
+    write(disk, [entry(1, 0)])
+    assert f"offset {offset} of journal file {path_of()}" in refused(disk, LogMark(FIRST_ID, offset))
+    write(disk, [entry(1, 1)])
+    assert f"offset {offset} of journal file {path_of()}" in refused(disk, LogMark(FIRST_ID, offset))
+
+
+@pytest.mark.parametrize("size", range(0, 1024, 7))
+def test_a_mark_may_be_at_the_end_of_each_group(disk: CrashingDisk, size: int) -> None:
+    journal = new_journal(disk)
+    journal.start()
+    for entry_id in range(3):
+        journal.append([entry(1, entry_id, size)], lambda error: None)
+        assert replayed(disk, journal.mark) == ([], Replayed(journal.mark, 0, ()))
 
 
 def test_a_file_that_is_not_named_like_a_journal_is_refused(disk: CrashingDisk) -> None:

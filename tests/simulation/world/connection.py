@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 64 * 1024
 """What may be on its way, or wait for the other side to read it, in one direction."""
 
-JUNK = b"\xff" * 64
-
 
 class Connection:
     """The two ends of a connection, and what is wrong with it."""
@@ -29,8 +27,6 @@ class Connection:
         self.network = network
         self.swallowed = False
         """Whether nothing arrives any more, and nobody is told."""
-        self.cut_after: int | None = None
-        """Bytes to the client after which the connection breaks."""
         self.client = End(self, client, IPv4Address("TCP", server.address, port))
         self.server = End(self, server, IPv4Address("TCP", client.address, 1))
         self.client.peer, self.server.peer = self.server, self.client
@@ -38,10 +34,6 @@ class Connection:
     @property
     def hosts(self) -> set[str]:
         return {self.client.machine.address, self.server.machine.address}
-
-    def add_junk(self) -> None:
-        """Send what is no frame behind what the server has sent."""
-        self.network.carry(self.server, len(JUNK), self.client.arrived, JUNK)
 
     def break_now(self) -> None:
         """End it for both, as a middle box does that resets it."""
@@ -62,6 +54,8 @@ class End:
         self._network = connection.network
         self._address = address
         self._life = machine.life
+        self.cut_after: int | None = None
+        """Bytes to this side after which the connection breaks."""
         self._open = True
         self._closing = False
         self._unsent = bytearray()
@@ -140,6 +134,12 @@ class End:
 
     # The way to the other side ---------------------------------------------------------------------------------------
 
+    def add_junk(self, junk: bytes) -> None:
+        """Send what is no frame behind what has been sent, if that does not end in the middle of a frame."""
+        if self._open and not self._unsent:
+            self._in_window += len(junk)
+            self._network.carry(self, len(junk), self.peer.arrived, junk)
+
     def _send(self) -> None:
         network = self._network
         while self._unsent and self._in_window < WINDOW_BYTES:
@@ -179,13 +179,12 @@ class End:
         """Take bytes, for the protocol to read."""
         if not self._open or self.connection.swallowed:
             return
-        connection = self.connection
-        if connection.cut_after is not None and self is connection.client:
-            data, connection.cut_after = data[: connection.cut_after], max(0, connection.cut_after - len(data))
+        if self.cut_after is not None:
+            data, self.cut_after = data[: self.cut_after], max(0, self.cut_after - len(data))
         self._received.append(data)
         self.machine.post(self._network.timeline.now, self._read)
-        if connection.cut_after == 0:
-            connection.break_now()  # once what came before is read
+        if self.cut_after == 0:
+            self.connection.break_now()  # once what came before is read
 
     def ending(self, reason: Exception) -> None:
         """Take notice that the other side has closed."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bookkeeper_tx.bookie.disk import File
 from protocol_specs.disk.ledger_index import INDEX_SUFFIX
 from tests.bookie.crashing_disk import CrashingDisk
-from tests.bookie.crashing_key_values import Stored
+from tests.bookie.crashing_key_values import Content, Stored
 from tests.bookie.crashing_node import Node
 
 SECTOR = 512
@@ -16,6 +16,9 @@ Tree = tuple[
     dict[str, Node], dict[str, Node], list[tuple[str, dict[str, Node | None]]], set[str], set[str], dict[str, Stored]
 ]
 """The names of a disk, those that are durable, changes of names, directories, those that are not durable, databases."""
+
+Snapshot = tuple[dict[str, bytes], dict[str, Content]]
+"""The bytes of files, and the keys and values of databases."""
 
 
 def _part(tree: Tree, chosen: Callable[[str], bool]) -> Tree:
@@ -41,6 +44,7 @@ class FaultyDisk(CrashingDisk):
         self.stalled_until = 0.0
         self.read_only = False
         self.on_crash: Callable[[], None] = lambda: None
+        self._reads_have_failed = False
         self._hidden: tuple[Tree, Callable[[str], bool]] | None = None
         """What paths have led to that lead to nothing now, and which paths are forgotten that are made meanwhile."""
 
@@ -73,8 +77,8 @@ class FaultyDisk(CrashingDisk):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all paths lead to what is stored."""
-        return self._hidden is None
+        """Whether all paths lead to what is stored, and none of it has ever failed to be read."""
+        return self._hidden is None and not self._reads_have_failed
 
     def mount(self) -> None:
         """Bring all paths back, and make them durable, as who unmounts a file system or moves files does."""
@@ -106,6 +110,10 @@ class FaultyDisk(CrashingDisk):
         self._locks.clear()
         self.life += 1
 
+    def admit_read(self, path: str) -> None:
+        self._reads_have_failed |= self.reads_fail
+        super().admit_read(path)
+
     def admit_write(self, offset: int, size: int, grown: int) -> int:
         if self.read_only:
             self.write_errno = errno.EROFS
@@ -129,6 +137,10 @@ class FaultyDisk(CrashingDisk):
         self._require_writable(path)
         super().rename(path, new_path)
 
+    def content(self, path: str) -> bytes:
+        """Return all bytes of a file as they are; none if there is no such file, or no power."""
+        return b"" if self.crashed or path not in self._names else bytes(self._names[path].data)
+
     def flip_bit(self, path: str, bit: int) -> None:
         """Damage a file, as a disk does that ages: what was synced has another bit."""
         node = self._names[path]
@@ -141,6 +153,34 @@ class FaultyDisk(CrashingDisk):
         self._put_names(self._names, {path: None})
         self._put_names(self._durable_names, {path: None})
         self._name_changes = [each for each in self._name_changes if path not in each[1]]
+
+    def snapshot(self, directory: str) -> Snapshot:
+        """Return what is below a directory now; nothing while there is no power, or while it is not mounted."""
+        below = directory + os.sep
+        if self.crashed or self._hidden is not None:
+            return {}, {}
+        return (
+            {path: bytes(node.data) for path, node in self._names.items() if path.startswith(below)},
+            {path: each.now.copy() for path, each in self._databases.items() if path.startswith(below)},
+        )
+
+    def roll_back(self, directory: str, snapshot: Snapshot) -> None:
+        """Have below a directory what was there at a snapshot, durably; its directories stay."""
+        self.mount()
+        below = directory + os.sep
+        files, databases = snapshot
+        for path in [each for each in {**self._names, **self._durable_names} if each.startswith(below)]:
+            self.lose(path)
+        for path, data in files.items():
+            self._names[path] = self._durable_names[path] = Node()
+            self._names[path].data, self._names[path].durable = bytearray(data), bytearray(data)
+        for path in [each for each in self._databases if each.startswith(below)]:
+            del self._databases[path]
+            self._directories.discard(path)
+        for path, content in databases.items():
+            self._databases[path] = Stored()
+            self._databases[path].now, self._databases[path].durable = content.copy(), content.copy()
+            self._directories.add(path)
 
     def zero(self, path: str, offset: int, size: int) -> None:
         """Damage a file: bytes read as zeros."""

@@ -171,6 +171,10 @@ class Machine:
         """Called when the process has done something."""
         self.on_killed: list[Callable[[], None]] = []
         """Called when the process ends, however: its connections end, too."""
+        self.on_paused: list[Callable[[], None]] = []
+        """Called when a pause of the process begins."""
+        self.pauses = 0
+        """Counts the pauses that have begun; one that another one prolongs is the same."""
         self._held: list[Happening] = []
 
     @property
@@ -214,7 +218,7 @@ class Machine:
         self.life += 1
         self.paused_until = 0.0
         self._held = []
-        killed, self.on_killed = self.on_killed, []
+        killed, self.on_killed, self.on_paused = self.on_killed, [], []
         for call in killed:
             call()
 
@@ -226,9 +230,14 @@ class Machine:
 
     def pause(self, seconds: float) -> None:
         """Let nothing happen here for a while, as SIGSTOP, a long turn or a machine that sleeps."""
+        begins = not self.is_paused
         self._paused_before_s, self._paused_since = self.paused_s, self.timeline.now
         self.paused_until = self.timeline.now + seconds
         self.timeline.at(self.paused_until, self._go_on, self.life, self.paused_until)
+        if begins:
+            self.pauses += 1
+            for paused in self.on_paused:
+                paused()
 
     def post(self, at: float, call: Callable[..., object], *arguments: Any) -> None:
         """Make a call in this process, later if it is paused then, never if it has ended by then."""

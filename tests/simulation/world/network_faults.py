@@ -8,6 +8,9 @@ from tests.simulation.world.fault import Fault, fault
 if TYPE_CHECKING:
     from tests.simulation.world.simulation import Simulation
 
+TO_BOOKIE = 0.4
+"""How many of the broken and of the bad frames are those of clients."""
+
 
 @fault(2)
 def partition(simulation: "Simulation", fault: Fault, random: Random) -> None:
@@ -42,17 +45,24 @@ def reset(simulation: "Simulation", fault: Fault, random: Random) -> None:
 
 @fault(1)
 def half_a_frame(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """A connection breaks in the middle of what the bookie says."""
-    for connection in simulation.connections(fault, random):
-        connection.cut_after = random.randrange(1, 200)
+    """Connections break in the middle of what the bookie says, or of what is said to it."""
+    connections = simulation.connections(fault, random)
+    counts = [random.randrange(1, 200) for _ in connections]
+    to_bookie = random.random() < TO_BOOKIE and not fault.is_placed
+    for connection, count in zip(connections, counts, strict=True):
+        (connection.server if to_bookie else connection.client).cut_after = count
 
 
 @fault(0.5)
 def junk(simulation: "Simulation", fault: Fault, random: Random) -> None:
-    """Bytes that are no frame come behind what the bookie has said."""
+    """Bytes that are no frame come behind what the bookie has said, or behind what was said to it."""
     simulation.history.count("damage")
-    for connection in simulation.connections(fault, random):
-        connection.add_junk()
+    connections = simulation.connections(fault, random)
+    to_bookie = random.random() < TO_BOOKIE
+    size = random.choice((4, 20, 64))
+    junk = random.choice((b"\xff" * 64, bytes(64), size.to_bytes(4, "big") + random.randbytes(size)))
+    for connection in connections:
+        (connection.client if to_bookie else connection.server).add_junk(junk)
 
 
 @fault(1)

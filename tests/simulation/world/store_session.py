@@ -25,8 +25,8 @@ TIMEOUT_S = 10.0
 LATENCY_S = 0.001
 
 
-class _NotExpired(Exception):
-    """A session that nobody uses any more still holds the id."""
+class _OtherSession(Exception):
+    """A session that nobody uses any more still holds the id, or this is what comes late from one that has expired."""
 
 
 class StoreSession:
@@ -38,9 +38,10 @@ class StoreSession:
         self._server = server
         self._life = machine.life
         self._wanted: dict[BookieId, tuple[BookieServiceInfo, bool, Any]] = {}
-        self._expired = False
-        """Whether its process was gone for so long that the store takes nothing more from it."""
+        self._sessions = 0
+        """Counts those that have expired: the store takes no registration any more that was sent in one of them."""
         machine.on_killed.append(self._killed)
+        machine.on_paused.append(self._paused)
 
     @property
     def ended(self) -> bool:
@@ -138,18 +139,19 @@ class StoreSession:
         read_only: bool = False,
         lost: Callable[[BaseException], None] | None = None,
     ) -> Deferred[None]:
-        def register() -> None:
+        def register(session: int) -> None:
             self._require_free(bookie_id)
+            self._require_session(session)
             self._wanted[bookie_id] = info, read_only, lost
-            self._register_wanted(bookie_id)
+            self._register_wanted(bookie_id, session)
 
         async def insist() -> None:
             # As the production stores: the session of a process that was killed ends a little later.
             while True:
                 try:
-                    await self._ask(register)
+                    await self._ask(partial(register, self._sessions))
                     return
-                except _NotExpired:
+                except _OtherSession:
                     pause: Deferred[None] = Deferred()
                     self._machine.post(self._machine.timeline.now + 0.5, pause.callback, None)
                     await pause
@@ -210,20 +212,22 @@ class StoreSession:
     # Faults ----------------------------------------------------------------------------------------------------------
 
     def expire(self) -> None:
-        """Lose the session; the production stores register again as soon as they have a new one."""
-        self._server.expire(self)
+        """Lose the session; the production stores register again as soon as they have a new one.
+
+        A process that is paused hears of it afterwards, as of all that its watches have missed.
+        """
+        self._expire()
         self._machine.post(self._machine.timeline.now + LATENCY_S, self._register_again)
 
     def _register_again(self) -> None:
         """Register as is wanted when the store comes to it: that may have changed meanwhile."""
         for bookie_id in self._wanted:
-            again = self._ask(partial(self._register_wanted, bookie_id))
+            again = self._ask(partial(self._register_wanted, bookie_id, self._sessions))
             again.addErrback(lambda failure: self._machine.post(self._machine.timeline.now + 1, self._register_again))
 
-    def _register_wanted(self, bookie_id: BookieId) -> None:
-        if self._expired:
-            return  # a store refuses what comes late from a session that has expired
+    def _register_wanted(self, bookie_id: BookieId, session: int) -> None:
         self._require_free(bookie_id)
+        self._require_session(session)
         if bookie_id in self._wanted:
             info, read_only, _ = self._wanted[bookie_id]
             self._server.bookies[bookie_id] = Registered(info, read_only, self)
@@ -233,14 +237,26 @@ class StoreSession:
         before = self._server.bookies.get(bookie_id)
         if before is not None and before.session is not self:
             if before.session.ended:
-                raise _NotExpired
+                raise _OtherSession
             raise BookieIdInUse(f"bookie {bookie_id} is registered by another process")
+
+    def _require_session(self, session: int) -> None:
+        if session != self._sessions:
+            raise _OtherSession
 
     def _killed(self) -> None:
         self._machine.timeline.after(self._server.session_s, self._expire)
 
+    def _paused(self) -> None:
+        """Send nothing that keeps the session, until the pause is over."""
+        self._machine.timeline.after(self._server.session_s, self._silent, self._machine.pauses)
+
+    def _silent(self, pauses: int) -> None:
+        if not self.ended and self._machine.is_paused and self._machine.pauses == pauses:
+            self.expire()
+
     def _expire(self) -> None:
-        self._expired = True
+        self._sessions += 1
         self._server.expire(self)
 
     # -----------------------------------------------------------------------------------------------------------------
