@@ -11,6 +11,9 @@ STORE_KINDS = frozenset({"store away", "slow store", "lost answers", "late turn"
 """After these a bookie may not have an answer of the metadata store in time, at whichever bookie they strike."""
 
 
+DAMAGES = ("bit flip", "lost journal file", "misdirected write", "older journal", "older ledgers", "zeroed sector")
+
+
 @frozen
 class Reason:
     """One kind of reason, and the faults that may lead to it."""
@@ -35,14 +38,13 @@ REASONS = (
     _reason("has lost the files of this bookie|is not the directory of this bookie", "vanished directory"),
     _reason(r"while stopping: \[Errno 2\]", "vanished directory"),
     # A scrubber that is not given the bytes.
+    _reason(r"cannot read .*\[Errno 5\]", "failing reads"),
     _reason(r"cannot read the locations of ledger \d+: \[Errno 5\]", "vanished directory", "vanished index"),
     # What cannot be read must not count as never written.
-    _reason(
-        "is damaged|is missing|bring it back", "bit flip", "lost journal file", "misdirected write", "zeroed sector"
-    ),
+    _reason("is damaged|is missing|bring back|bring it back|no group of records ends there", *DAMAGES),
     _reason(r"bring it back|no cookie|\[Errno 2\]", "vanished directory", starting=True),
     # A bookie that begins needs its disk; the service manager tries again.
-    _reason(r"\[Errno 5\]", "failing writes", "failing syncs", starting=True),
+    _reason(r"\[Errno 5\]", "failing writes", "failing syncs", "failing reads", starting=True),
     _reason(r"\[Errno 24\]", "no descriptors", starting=True),
     _reason(r"\[Errno 28\]", "full disk", starting=True),
     _reason(r"\[Errno 30\]", "read only disk", starting=True),
