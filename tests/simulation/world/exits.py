@@ -36,7 +36,12 @@ REASONS = (
     _reason(r"cannot sync journal (file|directory) .*\[Errno 30\]", "read only disk"),
     # Going on would write where nobody looks for it.
     _reason("has lost the files of this bookie|is not the directory of this bookie", "vanished directory"),
-    _reason(r"while stopping: \[Errno 2\]", "vanished directory"),
+    # What could not be flushed is in the journal.
+    _reason(r"while stopping: .*\[Errno 2\]", "vanished directory", "vanished index"),
+    _reason(r"while stopping: .*\[Errno 5\]", "failing writes", "failing syncs", "failing reads"),
+    _reason(r"while stopping: .*\[Errno 24\]", "no descriptors"),
+    _reason(r"while stopping: .*\[Errno 28\]", "full disk"),
+    _reason(r"while stopping: .*\[Errno 30\]", "read only disk"),
     # A scrubber that is not given the bytes.
     _reason(r"cannot read .*\[Errno 5\]", "failing reads"),
     _reason(r"cannot read the locations of ledger \d+: \[Errno 5\]", "vanished directory", "vanished index"),
