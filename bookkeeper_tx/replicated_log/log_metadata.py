@@ -32,6 +32,9 @@ LISTS = "log-lists"
 
 LIST = "list"
 
+NOTE = "made"
+"""Beside them is a note of each ledger that is being made for the log: ``made-PLACE-LEDGER``."""
+
 
 class RecordStore(Protocol):
     """What a log needs of a metadata store."""
@@ -119,6 +122,19 @@ class LogMetadata:
     async def delete_chunk(self, number: int) -> None:
         """Delete a chunk, if there is one."""
         await self._delete(self._path(str(number)))
+
+    async def note(self, segment: LogSegment) -> None:
+        """Note that a ledger is being made for a place in the list."""
+        await self._store.write_record(self._note(segment), serialize_chunk([segment]), None)
+
+    async def noted(self) -> list[LogSegment]:
+        """Return the ledgers that are noted."""
+        names = [name.split("-") for name in await self._store.list_records(self._path(LIST)[:-1])]
+        return [LogSegment(int(name[1]), int(name[2]), 0) for name in names if name[0] == NOTE]
+
+    async def forget(self, segment: LogSegment) -> None:
+        """Delete the note of a ledger, if there is one."""
+        await self._delete(self._note(segment))
 
     async def begin_delete(self) -> SegmentList | None:
         """Mark the log as one that is being deleted, so that no writer adds a ledger; return its list, if any."""
@@ -217,6 +233,9 @@ class LogMetadata:
     @property
     def _name(self) -> tuple[str, ...]:
         return (LOGS, self.name)
+
+    def _note(self, segment: LogSegment) -> tuple[str, ...]:
+        return self._path(f"{NOTE}-{segment.log_segment_sequence_no}-{segment.ledger_id}")
 
     def _path(self, part: str) -> tuple[str, ...]:
         return (LISTS, self.name, self.properties.incarnation, part)

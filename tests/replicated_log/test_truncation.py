@@ -165,7 +165,7 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     opening = logs.logs(logs.client()).open_log_writer(LOG)
     failures: list[type[BaseException]] = []
     opening.addErrback(lambda failure: failures.append(failure.type))
-    held = network.messages.pop(network.deliver_until("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record list"))
     logs.result(logs.logs().delete_log(LOG))
     logs.result(logs.logs().create_log(LOG, 1, 1, 1))
     logs.write(logs.open(), b"new")
@@ -175,7 +175,7 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     assert len(logs.ledger_ids) == len(logs.cluster.state.ledgers) == 1
 
 
-STEPS_OF_A_DELETION = 28
+STEPS_OF_A_DELETION = 30
 """So many messages go to and fro while a log of one ledger is deleted."""
 
 
