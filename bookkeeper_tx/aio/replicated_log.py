@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogState, log_writer, namespace
+from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogStage, LogState, log_writer, namespace
 
-__all__ = ["DLSN", "LogProperties", "LogRecord", "LogState", "LogWriter", "Namespace"]
+__all__ = ["DLSN", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.promised import OnAsyncio

@@ -8,9 +8,9 @@ from bookkeeper_tx.blocking.client import BookKeeper
 from bookkeeper_tx.blocking.iterating import iterated
 from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import OnThread, Waiting, gives, waits
-from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogState
+from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogStage, LogState
 
-__all__ = ["DLSN", "LogProperties", "LogRecord", "LogState", "LogWriter", "Namespace"]
+__all__ = ["DLSN", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
 
 
 class LogWriter(Waiting[aio.LogWriter]):

@@ -7,7 +7,6 @@ The writer and recovery share this.  They differ in where they write down a new 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count
 from typing import Any
 
 from bookkeeper_tx.client.context import ClientContext
@@ -53,8 +52,8 @@ class Adds(WriteEnsemble):
         self.pending: deque[Pending] = deque()
         self.length = length
         """Payload bytes of the ledger up to the last add confirmed."""
-        self.answers: Answers = count
-        """What the promises of entries fire with."""
+        self.answers: Answers | None = None
+        """What the promises of entries fire with, if that is not their ids."""
         self.told: Callable[[BookKeeperError], BookKeeperError] = lambda error: error
         """What they fail with, for the error of the ledger."""
         self.on_progress: Callable[[], None] | None = None

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import Any
 
 from bookkeeper_tx.client.add_entry import Adds
@@ -26,6 +27,9 @@ LONE_COUNT = 15
 
 def _ids(entry_ids: range) -> Any:
     return entry_ids
+
+
+def _nobody() -> None: ...
 
 
 class AppendQueue:
@@ -54,8 +58,11 @@ class AppendQueue:
         self._held: deque[HeldAppends] = deque()
         self._held_count = 0
         self._entry_id_end = fields.FIRST_ENTRY_ID
-        self._length_end = 0
+        self._length_end: float = 0
         """Up to where an append is sent without looking whether others are held back or too many are on their way."""
+        self._told_length: float = inf
+        """Payload bytes of which somebody wants to be told, see :meth:`tell_at`."""
+        self._reached: Callable[[], None] = _nobody
         self._answers: Answers | None = None
         """What the promises of entries fire with, if that is not their ids."""
         self.refusal: BookKeeperError | None = None
@@ -83,13 +90,22 @@ class AppendQueue:
         self._next_entry_id = entry_id + 1
         self._pushed_length = length = length + len(payload)
         entry = self._digest.seal(self._ledger_id, entry_id, adds.last_add_confirmed, length, payload)
-        answer = entry_id if self._answers is None else next(self._answers(entry_id))
+        answer = entry_id if self._answers is None else self._answers.one(entry_id)
         adds.push(entry_id, entry, length, deferred, answer)
         return deferred  # type: ignore[no-any-return]
 
     def answer(self, answers: Answers) -> None:
         """Let the promise of each later entry fire with what ``answers`` gives, and no longer with its id."""
         self._answers = self._adds.answers = answers
+
+    def tell_at(self, length: float, reached: Callable[[], None]) -> None:
+        """Call ``reached`` once, when the appends so far have ``length`` payload bytes and before the next is sent.
+
+        That is at once if they have.  Of two calls the later one counts.
+        """
+        self._told_length, self._reached = length, reached
+        self._length_end = 0  # the next append looks where that ends now
+        self._look_at_length()
 
     def refuse(self, error: BookKeeperError) -> None:
         """Let new appends fail with ``error``, or with that of the first call."""
@@ -132,6 +148,7 @@ class AppendQueue:
                 f"raise ClientConfig.outstanding_adds_max ({self._outstanding_max})"
             )
             return self._failed(too_many, deferred)
+        self._look_at_length()
         self._send_gathered()
         held = HeldAppends(self._promise() if deferred is None else deferred, payloads, count, one, answer)
         # Reading the first payload may have closed the writer.
@@ -177,7 +194,7 @@ class AppendQueue:
             adds.on_progress = None
 
     def _answer(self, entry_id: int) -> Any:
-        return entry_id if self._answers is None else next(self._answers(entry_id))
+        return entry_id if self._answers is None else self._answers.one(entry_id)
 
     def _failed(self, error: BaseException, deferred: Any) -> Promise[Any]:
         if deferred is None:
@@ -211,12 +228,18 @@ class AppendQueue:
 
     def _find_room(self) -> bool:
         """Return whether an append may be sent at once, and note up to where that holds whatever happens."""
+        self._look_at_length()
         if self._held or self.refusal is not None:
             return False
         entry_id, length = self._adds.acknowledged
         self._entry_id_end = entry_id + 1 + self._outstanding_max
-        self._length_end = length + self._outstanding_bytes_max
+        self._length_end = min(length + self._outstanding_bytes_max, self._told_length)
         return self._next_entry_id < self._entry_id_end and self._pushed_length < self._length_end
+
+    def _look_at_length(self) -> None:
+        if self._pushed_length >= self._told_length:
+            self._told_length = inf
+            self._reached()
 
     def _send(self, held: HeldAppends, count: int, size: int) -> None:
         """Send the next payloads of ``held``."""

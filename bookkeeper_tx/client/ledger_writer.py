@@ -47,6 +47,14 @@ class LedgerWriter(WriteHandle):
         self._adds.told = told
         return self._queue.append
 
+    def tell_at(self, length: float, reached: Callable[[], None]) -> None:
+        """Call ``reached`` once, when the appends so far have ``length`` payload bytes and before the next is sent.
+
+        For what is built on writers: it costs an append nothing.
+        Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
+        """
+        self._queue.tell_at(length, reached)
+
     @promised
     def append(self, payload: bytes) -> Promise[int]:
         """Append one entry; gives its id when the ack quorum has stored it and every entry before it.

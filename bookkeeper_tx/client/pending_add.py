@@ -1,8 +1,7 @@
 """Entries that wait for their ack quorum: one by itself, or a run."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import count
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from attrs import define, field
 
@@ -10,8 +9,15 @@ from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.entry.entry_format import V1
 from bookkeeper_tx.errors import BookKeeperError
 
-Answers: TypeAlias = Callable[[int], Iterator[Any]]
-"""Gives what the promises of entries fire with, from that of an id on; without it they fire with the ids."""
+
+class Answers(Protocol):
+    """What the promises of entries fire with, where that is not their ids."""
+
+    def one(self, entry_id: int) -> Any:
+        """Return that of an entry."""
+
+    def following(self, entry_id: int) -> Iterator[Any]:
+        """Return those of the entries from this one on: cheaper for many, and dearer for one."""
 
 
 @define(eq=False)
@@ -58,7 +64,7 @@ class PendingRun:
     result: Any
     deferreds: Sequence[Promise[int]] = ()
     """One for each entry, which fires with its id; empty if nobody waits for each."""
-    answers: Answers = count
+    answers: Answers | None = None
     confirmed: int = field(init=False)
     """Id of the first entry that is not confirmed."""
     entry_id: int = field(init=False)
@@ -120,11 +126,11 @@ class PendingRun:
         start, self.confirmed = self.confirmed, end
         if self.deferreds:
             waiting = self.deferreds[start - self.first : end - self.first]
-            if self.answers is count:
+            if self.answers is None:
                 for entry_id, deferred in enumerate(waiting, start):
                     deferred.callback(entry_id)
             elif waiting:
-                for answer, deferred in zip(self.answers(start), waiting, strict=False):
+                for answer, deferred in zip(self.answers.following(start), waiting, strict=False):
                     deferred.callback(answer)
 
     def fail(self, error: BookKeeperError) -> None:
@@ -140,7 +146,8 @@ class PendingRun:
         for entry_id in range(self.confirmed, self.entry_id + 1):
             waiter: tuple[Any, Any] = (None, None)
             if self.deferreds:
-                waiter = self.deferreds[entry_id - self.first], next(self.answers(entry_id))
+                result = entry_id if self.answers is None else self.answers.one(entry_id)
+                waiter = self.deferreds[entry_id - self.first], result
             elif entry_id == self.entry_id:
                 waiter = self.deferred, self.result
             acknowledged = sum(bit for bit, end in self._ends.items() if end > entry_id)

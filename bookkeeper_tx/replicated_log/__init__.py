@@ -2,7 +2,7 @@
 
 from bookkeeper_tx.replicated_log.deferred_handles import LogWriter, Namespace
 from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
-from bookkeeper_tx.replicated_log.log_properties import LogProperties
+from bookkeeper_tx.replicated_log.log_properties import LogProperties, LogStage
 from bookkeeper_tx.replicated_log.namespace import LogState
 
-__all__ = ["DLSN", "LogProperties", "LogRecord", "LogState", "LogWriter", "Namespace"]
+__all__ = ["DLSN", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]

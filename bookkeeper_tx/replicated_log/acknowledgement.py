@@ -1,6 +1,6 @@
 """What a writer of a log is told of the appends to its ledger: ids become positions, errors the log's."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count, repeat
 
 from bookkeeper_tx.errors import BookKeeperError, LedgerClosed, LedgerFenced, LogFenced, NoSuchLedger, NoSuchLog
@@ -10,15 +10,17 @@ TAKEN = "another writer has taken it; what was not acknowledged may be in the lo
 
 
 class Acknowledgements:
-    """What the appends to one ledger of a log fire with; ``stored()`` is called now and then as they do."""
+    """What the appends to one ledger of a log fire with."""
 
-    def __init__(self, sequence_no: int, stored: Callable[[], None]) -> None:
+    def __init__(self, sequence_no: int) -> None:
         self._sequence_no = sequence_no
-        self._stored = stored
 
-    def __call__(self, entry_id: int) -> Iterator[DLSN]:
+    def one(self, entry_id: int) -> DLSN:
+        """Return the position of an entry."""
+        return DLSN(self._sequence_no, entry_id)
+
+    def following(self, entry_id: int) -> Iterator[DLSN]:
         """Return the positions from that of an entry on.  Each write takes one: all this is done by Python itself."""
-        self._stored()
         pairs = zip(repeat(self._sequence_no), count(entry_id), strict=False)
         return map(tuple.__new__, repeat(DLSN), pairs)
 

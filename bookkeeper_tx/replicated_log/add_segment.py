@@ -5,13 +5,19 @@ from contextlib import suppress
 
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.errors import BookKeeperError, LogFenced, MetadataConflict, NoSuchLedger, NoSuchLog
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    LedgerExists,
+    LogFenced,
+    MetadataConflict,
+    MetadataUnavailable,
+    NoSuchLedger,
+    NoSuchLog,
+)
 from bookkeeper_tx.replicated_log.acknowledgement import TAKEN
+from bookkeeper_tx.replicated_log.leftover import LOG_NAME, delete_leftovers, is_listed
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata, VersionedList
 from bookkeeper_tx.replicated_log.segment_list import LogSegment, SegmentList
-
-LOG_NAME = "log"
-"""Key of the custom metadata of a log's ledgers: the name of the log."""
 
 
 class SegmentAdder:
@@ -23,6 +29,8 @@ class SegmentAdder:
         self.password = password
         self._made: LedgerWriter | None = None
         """A ledger that is not in the list, or perhaps: the answer of the store may have been lost."""
+        self._noted: LogSegment | None = None
+        """Its note: for which place in the list it was made.  It is added there or nowhere."""
         self._unanswered: int | None = None
         """The version against which the list was written without an answer: that write may still be carried out."""
 
@@ -33,12 +41,13 @@ class SegmentAdder:
         """
         while True:
             found = await self.metadata.read()
-            if self._made is not None and found.segments.holds(self._made.ledger_id):
-                self._made = None  # it was added, and whoever has changed the list after that has fenced it, or will
+            await self._give_up_place(found.segments)
             if await self._fence_last_two(found):
                 added = await self._add(found)
                 if added is not None:
-                    return added
+                    with suppress(BookKeeperError):  # the next who opens the log does it
+                        await delete_leftovers(self.client, self.metadata, added[2])
+                    return added[:2]
             if not still_leads():
                 await self.drop()
                 raise LogFenced(f"log {self.metadata.name}: another writer is taking it, and this one leads no longer")
@@ -54,13 +63,15 @@ class SegmentAdder:
             made = self._made
             if made is not None and last is not None and last.ledger_id == made.ledger_id:
                 self._made = None
+                await self._forget()
                 return made, last
             if last is None or last.ledger_id != current:
                 await self.drop()
                 raise LogFenced(f"log {self.metadata.name}: {TAKEN}")
             added = await self._add(found)
             if added is not None:
-                return added
+                await self._forget()
+                return added[:2]
 
     async def drop(self) -> None:
         """Delete the ledger that was made, if it is certain that it is not in the list and never will be.
@@ -73,6 +84,23 @@ class SegmentAdder:
             with suppress(BookKeeperError):
                 if not await self._may_be_listed(made.ledger_id):
                     await self.client.delete_ledger(made.ledger_id)
+                    await self._forget()
+
+    async def _give_up_place(self, segments: SegmentList) -> None:
+        """Let go of a ledger that was made for a place in the list in which there is one now."""
+        if self._made is not None and self._noted is not None:
+            listed = await is_listed(self.metadata, segments, self._noted)
+            if listed is False:
+                await self.drop()  # others may have deleted it: they see as well that no list will have it
+            elif listed:
+                self._made = None  # it was added, and whoever has changed the list after that has fenced it, or will
+
+    async def _forget(self) -> None:
+        """Delete the note of what was made, or leave it to the next who opens the log."""
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            with suppress(BookKeeperError):
+                await self.metadata.forget(noted)
 
     async def _may_be_listed(self, ledger_id: int) -> bool:
         try:
@@ -93,10 +121,10 @@ class SegmentAdder:
             reader.close()
         return True
 
-    async def _add(self, found: VersionedList) -> tuple[LedgerWriter, LogSegment] | None:
-        """Write the list back with one ledger more; return None if somebody else has changed it."""
+    async def _add(self, found: VersionedList) -> tuple[LedgerWriter, LogSegment, SegmentList] | None:
+        """Write the list back with one ledger more, and return it; None if somebody else has changed it."""
         if self._made is None:
-            self._made = await self._create()
+            self._made = await self._create(found.segments.next_sequence_no)
         await self.metadata.store_chunk(found.segments.chunk_to_store)
         now_ms = int(self.client.driver.epoch_s() * 1000)
         segments: SegmentList = found.segments.with_ledger(self._made.ledger_id, now_ms)
@@ -109,16 +137,26 @@ class SegmentAdder:
         self._unanswered = None
         writer, self._made = self._made, None
         assert segments.last is not None
-        return writer, segments.last
+        return writer, segments.last, segments
 
-    async def _create(self) -> LedgerWriter:
+    async def _create(self, sequence_no: int) -> LedgerWriter:
+        """Make a ledger for a place in the list, which is noted first: should this writer die, others find it."""
         properties = self.metadata.properties
-        writer: LedgerWriter = await self.client.create_ledger(
-            properties.ensemble_size,
-            properties.write_quorum_size,
-            properties.ack_quorum_size,
-            properties.digest_type,
-            self.password,
-            {LOG_NAME: self.metadata.name.encode()},
-        )
-        return writer
+        sizes = properties.ensemble_size, properties.write_quorum_size, properties.ack_quorum_size
+        custom = {LOG_NAME: self.metadata.name.encode()}
+        while True:
+            noted = LogSegment(sequence_no, await self.client.metadata.new_ledger_id(), 0)
+            await self.metadata.note(noted)
+            self._noted = noted
+            try:
+                writer: LedgerWriter = await self.client.create_ledger(
+                    *sizes, properties.digest_type, self.password, custom, ledger_id=noted.ledger_id
+                )
+                return writer
+            except LedgerExists:
+                await self._forget()  # somebody has chosen this id
+            except MetadataUnavailable:
+                raise  # it may have been made
+            except BookKeeperError:
+                await self._forget()
+                raise

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from bookkeeper_tx.errors import AlreadyTruncated, MetadataConflict, MetadataCorrupt, NoSuchLog
 from bookkeeper_tx.replicated_log.dlsn import DLSN
-from bookkeeper_tx.replicated_log.log_properties import LogProperties
+from bookkeeper_tx.replicated_log.log_properties import LogProperties, LogStage
 from bookkeeper_tx.replicated_log.segment_list import (
     LogSegment,
     SegmentList,
@@ -21,18 +21,19 @@ from bookkeeper_tx.replicated_log.segment_list import (
 )
 
 LOGS = "logs"
-"""Below it is a record for each log, of its properties, by its name."""
+"""Below it is a record for each log, of its properties, by its name.
+
+It is never deleted, so that its version only grows: whoever sleeps while others delete the log, and make another of its
+name, finds another version, and changes nothing.
+"""
 
 LISTS = "log-lists"
 """Below it, the name and the incarnation of a log are its list, as LIST, and its chunks, by their numbers."""
 
 LIST = "list"
 
-MADE, MARKED = 0, 1
-"""The versions of the record of a log's name: it is written over once, before the log is deleted.
-
-Whoever ends a deletion deletes a marked record only.  So somebody who is late deletes no new log of the same name.
-"""
+NOTE = "made"
+"""Beside them is a note of each ledger that is being made for the log: ``made-PLACE-LEDGER``."""
 
 
 class RecordStore(Protocol):
@@ -66,10 +67,15 @@ class LogMetadata:
     @classmethod
     async def find(cls, store: RecordStore, name: str) -> "LogMetadata":
         """Read the properties of a log; raises NoSuchLog."""
-        found = await store.read_record((LOGS, name))
-        if found is None:
+        properties = await _properties(store, name)
+        if properties is None:
             raise NoSuchLog(f"there is no log {name}")
-        return cls(store, name, LogProperties.parse(found[0], name))
+        return cls(store, name, properties)
+
+    @staticmethod
+    async def names(store: RecordStore) -> list[str]:
+        """Return the names of all logs, sorted."""
+        return [name for name in await store.list_records((LOGS,)) if await _properties(store, name) is not None]
 
     async def create(self) -> None:
         """Make the log, empty; raises MetadataConflict if there is one.
@@ -78,7 +84,7 @@ class LogMetadata:
         """
         await self._store.write_record(self._path(LIST), serialize(SegmentList()), None)
         try:
-            await self._store.write_record(self._name, self.properties.serialize(), None)
+            await self._store.write_record(self._name, self.properties.serialize(), await self._free_version())
         except MetadataConflict:
             await self._store.delete_record(self._path(LIST), 0)
             raise
@@ -117,21 +123,30 @@ class LogMetadata:
         """Delete a chunk, if there is one."""
         await self._delete(self._path(str(number)))
 
+    async def note(self, segment: LogSegment) -> None:
+        """Note that a ledger is being made for a place in the list."""
+        await self._store.write_record(self._note(segment), serialize_chunk([segment]), None)
+
+    async def noted(self) -> list[LogSegment]:
+        """Return the ledgers that are noted."""
+        names = [name.split("-") for name in await self._store.list_records(self._path(LIST)[:-1])]
+        return [LogSegment(int(name[1]), int(name[2]), 0) for name in names if name[0] == NOTE]
+
+    async def forget(self, segment: LogSegment) -> None:
+        """Delete the note of a ledger, if there is one."""
+        await self._delete(self._note(segment))
+
     async def begin_delete(self) -> SegmentList | None:
         """Mark the log as one that is being deleted, so that no writer adds a ledger; return its list, if any."""
         segments = await self._mark_list()
-        if await self._name_version() == MADE:
-            with suppress(MetadataConflict):  # somebody else deletes it too
-                await self._store.write_record(self._name, evolve(self.properties, deleting=True).serialize(), MADE)
+        await self._go_to(LogStage.DELETING, LogStage.IN_USE)
         return segments
 
     async def end_delete(self) -> None:
-        """Delete all records of the log, and last of all the name."""
+        """Delete the list of the log and all its chunks, and last of all give its name free."""
         for part in await self._store.list_records(self._path(LIST)[:-1]):
             await self._delete(self._path(part))
-        if await self._name_version() == MARKED:
-            with suppress(MetadataConflict):  # somebody else has done it
-                await self._store.delete_record(self._name, MARKED)
+        await self._go_to(LogStage.DELETED, LogStage.DELETING)
 
     async def _mark_list(self) -> SegmentList | None:
         while (found := await self.look()) is not None:
@@ -191,12 +206,21 @@ class LogMetadata:
             f"position {position} of log {self.name} was truncated: the log starts at {segments.first_sequence_no}:0"
         )
 
-    async def _name_version(self) -> int | None:
-        """Return the version of the record of the name, None if that is gone, or of another log."""
+    async def _free_version(self) -> int | None:
+        """Return the version to compare when the name is taken; raises MetadataConflict if it is not free."""
         found = await self._store.read_record(self._name)
-        if found is None or LogProperties.parse(found[0], self.name).incarnation != self.properties.incarnation:
+        if found is None:
             return None
+        if LogProperties.parse(found[0], self.name).stage is not LogStage.DELETED:
+            raise MetadataConflict(f"there is a log {self.name}")
         return found[1]
+
+    async def _go_to(self, stage: LogStage, before: LogStage) -> None:
+        """Write this stage down, unless the name is in another one by now, or of another log."""
+        found = await self._store.read_record(self._name)
+        if found is not None and found[0] == evolve(self.properties, stage=before).serialize():
+            with suppress(MetadataConflict):  # somebody else has done it
+                await self._store.write_record(self._name, evolve(self.properties, stage=stage).serialize(), found[1])
 
     async def _delete(self, path: tuple[str, ...]) -> None:
         while (found := await self._store.read_record(path)) is not None:
@@ -210,5 +234,15 @@ class LogMetadata:
     def _name(self) -> tuple[str, ...]:
         return (LOGS, self.name)
 
+    def _note(self, segment: LogSegment) -> tuple[str, ...]:
+        return self._path(f"{NOTE}-{segment.log_segment_sequence_no}-{segment.ledger_id}")
+
     def _path(self, part: str) -> tuple[str, ...]:
         return (LISTS, self.name, self.properties.incarnation, part)
+
+
+async def _properties(store: RecordStore, name: str) -> LogProperties | None:
+    """Return the properties of a log, None if there is none of this name."""
+    found = await store.read_record((LOGS, name))
+    properties = None if found is None else LogProperties.parse(found[0], name)
+    return None if properties is None or properties.stage is LogStage.DELETED else properties

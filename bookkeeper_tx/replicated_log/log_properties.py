@@ -1,6 +1,7 @@
 """What a log was created with: the quorums of its ledgers, and the name of its list."""
 
 import json
+from enum import Enum
 
 from attrs import asdict, frozen
 
@@ -10,9 +11,19 @@ from bookkeeper_tx.model import DigestType
 FORMAT_VERSION = 1
 
 
+class LogStage(Enum):
+    """How far the life of a log has gone."""
+
+    IN_USE = "in use"
+    DELETING = "deleting"
+    """It is being deleted: nobody opens it, and nobody makes a log of its name."""
+    DELETED = "deleted"
+    """Its name is free."""
+
+
 @frozen
 class LogProperties:
-    """What a log was created with; it never changes but for the mark of a deletion."""
+    """What a log was created with; only the stage changes."""
 
     incarnation: str
     """Tells this log from one of the same name that was deleted: a writer that opens that one adds nothing here."""
@@ -20,14 +31,13 @@ class LogProperties:
     write_quorum_size: int = 3
     ack_quorum_size: int = 2
     digest_type: DigestType = DigestType.CRC32C
-    deleting: bool = False
-    """Whether the log is being deleted."""
+    stage: LogStage = LogStage.IN_USE
+    """How far its life has gone."""
 
     def serialize(self) -> bytes:
         """Return the record of these properties."""
-        parts = {"format": FORMAT_VERSION, **asdict(self), "digest_type": self.digest_type.name}
-        if not self.deleting:
-            del parts["deleting"]
+        enums = {"digest_type": self.digest_type.name, "stage": self.stage.value}
+        parts = {"format": FORMAT_VERSION, **asdict(self), **enums}
         return json.dumps(parts, separators=(",", ":")).encode()
 
     @classmethod
@@ -37,6 +47,7 @@ class LogProperties:
             parts = json.loads(record)
             if parts.pop("format") != FORMAT_VERSION:
                 raise ValueError(f"it is not of format {FORMAT_VERSION}")
-            return cls(**{**parts, "digest_type": DigestType[parts["digest_type"]]})
+            enums = {"digest_type": DigestType[parts["digest_type"]], "stage": LogStage(parts["stage"])}
+            return cls(**{**parts, **enums})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise MetadataCorrupt(f"the properties of log {log} cannot be understood: {error!r}") from error

@@ -34,7 +34,6 @@ class LogWriter:
         self._held_max = 2 * adder.client.config.outstanding_adds_max
         """The records that may wait for the next ledger: as many as that takes, on their way and held back."""
         self._held_count = 0
-        self._size_bytes_max = policy.size_bytes_max
         self._begin(writer, segment)
         self._held: deque[Held] | None = None
         """The writes that wait while the ledger is changed, None at all other times."""
@@ -44,6 +43,8 @@ class LogWriter:
         """Whether one of these two is so: looked at by each write."""
         self._closing: list[Promise[None]] = []
         self._rolling = Rolling(self, adder, policy)
+        self._size_bytes_max = policy.size_bytes_max
+        self.look_at_size()
 
     @property
     def log_segment_sequence_no(self) -> int:
@@ -148,10 +149,9 @@ class LogWriter:
         self._refusal = self._refusal or error
         self._aside = True
 
-    def rolled(self) -> None:
-        """Look at the size again, at which nothing was done while the ledger before was closed."""
-        self._size_end = self._size_bytes_max
-        self._look_at_size()
+    def look_at_size(self) -> None:
+        """Begin to roll as soon as the ledger that is being written has its size, be it at once."""
+        self._writer.tell_at(self._size_bytes_max, self._rolling.begin)
 
     async def change_ledger(self, writer: LedgerWriter, segment: LogSegment) -> LedgerWriter:
         """Let writes go to another ledger once all that were sent to this one are stored; return the one before.
@@ -181,22 +181,15 @@ class LogWriter:
     def _begin(self, writer: LedgerWriter, segment: LogSegment) -> None:
         self._writer = writer
         self._sequence_no = segment.log_segment_sequence_no
-        self._acknowledgements = Acknowledgements(self._sequence_no, self._look_at_size)
+        self._acknowledgements = Acknowledgements(self._sequence_no)
         self._append = writer.answer(self._acknowledgements, partial(told, log=self.name))
         self._payload_size_max = writer.payload_size_max
-        self._size_end = self._size_bytes_max
 
     def _append_for(self, payload: bytes, promise: Any) -> None:
         self._writer.append_for(payload, promise)
 
     def _append_bulk(self, payloads: Sequence[bytes], promise: Any) -> None:
         self._writer.append_many_for(payloads, promise, self._acknowledgements.many)
-        self._look_at_size()
-
-    def _look_at_size(self) -> None:
-        if self._writer.length >= self._size_end:
-            self._size_end = float("inf")  # once: what fails is tried again, and then this is looked at again
-            self._rolling.begin()
 
     def _hold_one(self, payload: bytes, promise: Any) -> None:
         try:

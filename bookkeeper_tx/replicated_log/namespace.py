@@ -16,7 +16,7 @@ from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.replicated_log import log_reader, truncation
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
 from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord, require_dlsn
-from bookkeeper_tx.replicated_log.log_metadata import LOGS, LogMetadata
+from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
 from bookkeeper_tx.replicated_log.log_properties import LogProperties
 from bookkeeper_tx.replicated_log.log_writer import LogWriter
 from bookkeeper_tx.replicated_log.rolling import RollingPolicy
@@ -185,7 +185,7 @@ class Namespace(Generic[Writer]):
     @operation
     async def list_logs(self) -> list[str]:
         """Give the names of all logs, sorted."""
-        return await self._client.metadata.list_records((LOGS,))
+        return await LogMetadata.names(self._client.metadata)
 
     @operation
     async def log_state(self, name: str) -> LogState:

@@ -55,7 +55,7 @@ class Written(Protocol):
 
     def refuse(self, error: BookKeeperError) -> None: ...
 
-    def rolled(self) -> None: ...
+    def look_at_size(self) -> None: ...
 
 
 class Rolling:
@@ -165,7 +165,7 @@ class Rolling:
                 answer.errback(error.again() if isinstance(error, BookKeeperError) else error)
         self._go_on()
         if error is None:
-            self._log.rolled()
+            self._log.look_at_size()
         elif not isinstance(error, BookKeeperError):
             raise error  # a mistake here
 

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.errors import InvalidArgument, MetadataConflict, NoSuchLedger
+from bookkeeper_tx.replicated_log.leftover import delete_leftovers
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT, LogSegment, SegmentList, chunk_of
 
@@ -54,6 +55,7 @@ async def delete(client: AnyClient, metadata: LogMetadata, password: bytes, dele
     if segments is not None:
         await _fence(client, segments, password)
         await _delete_ledgers(client, metadata, segments, segments.next_sequence_no, deleted)
+        await delete_leftovers(client, metadata, segments)
     await metadata.end_delete()
 
 

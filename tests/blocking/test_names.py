@@ -15,12 +15,12 @@ FOR_OPERATIONS = {
 }
 """What the operations of the client call on a reader."""
 
-FOR_ROLLING = {"change_ledger", "refusal", "refuse", "rolled", "write_for", "writer"}
+FOR_ROLLING = {"change_ledger", "refusal", "refuse", "look_at_size", "write_for", "writer"}
 
 FACES = [
     # The store, and what others build on, are without.
     (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
-    (LedgerWriter, handles.LedgerWriter, {"answer", "append_for", "append_many_for", "checked", "drained"}),
+    (LedgerWriter, handles.LedgerWriter, {"answer", "append_for", "append_many_for", "checked", "drained", "tell_at"}),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
     (Namespace, replicated_log.Namespace, set()),
     (LogWriter, replicated_log.LogWriter, FOR_ROLLING),

@@ -105,7 +105,7 @@ class PuppetStore:
         def repeat() -> int:
             return after if self._state.records.get(path) == (data, after) else write()
 
-        return self._ask("write record", write, repeat)
+        return self._ask(f"write record {path[-1]}", write, repeat)
 
     def delete_record(self, path: tuple[str, ...], version: int) -> Deferred[None]:
         def delete() -> None:

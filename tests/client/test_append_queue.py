@@ -279,3 +279,35 @@ def test_all_fail_when_another_client_has_fenced_the_ledger() -> None:
     late = writer.append(b"late")
     assert isinstance(late.result, Failure)
     assert outcomes([late]) == [LedgerFenced]
+
+
+def test_who_wants_to_know_of_a_length_is_told_once_before_the_append_behind_it(sent: list[int]) -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1))
+    told: list[int] = []
+    writer.tell_at(25, lambda: told.append(sum(sent)))
+    for number in range(3):
+        assert cluster.result(writer.append(bytes(10))) == number
+    assert told == []
+    for number in range(3, 6):
+        assert cluster.result(writer.append(bytes(10))) == number
+    assert told == [3]
+
+
+def test_many_appends_and_a_length_that_is_there_already_are_told_as_well() -> None:
+    cluster = Cluster(["b1"])
+    writer = writer_of(cluster, (1, 1, 1), ClientConfig(outstanding_adds_max=4))
+    told: list[str] = []
+    writer.tell_at(90, lambda: told.append("first"))
+    cluster.result(writer.append_many([bytes(10)] * 9))
+    assert told == []
+    cluster.result(writer.append_many([bytes(10)] * 9))
+    assert told == ["first"]
+    writer.tell_at(180, lambda: told.append("at once"))
+    assert told == ["first", "at once"]
+    writer.tell_at(200, lambda: told.append("not counted"))
+    writer.tell_at(300, lambda: told.append("last"))
+    for count in (9, 4, 1):
+        assert told == ["first", "at once"]
+        cluster.result(writer.append_many([bytes(10)] * count))
+    assert told == ["first", "at once", "last"]

@@ -50,6 +50,11 @@ class Logs:
         return parse(record, LOG)
 
     @property
+    def noted(self) -> list[str]:
+        """The notes of ledgers that are being made."""
+        return [path[-1] for path in self.cluster.state.records if path[-1].startswith("made-")]
+
+    @property
     def ledger_ids(self) -> list[int]:
         return [each.ledger_id for each in self.segments.segments]
 

@@ -210,7 +210,7 @@ def test_from_a_time_on_nothing_is_missed_that_was_written_while_a_ledger_was_ad
     network = logs.cluster.network
     now[0] += 100
     writer.roll().addErrback(lambda failure: failure.trap(MetadataUnavailable))
-    reply = network.deliver_until("reply store write record")
+    reply = network.deliver_until("reply store write record list")
     if answer_lost:
         network.lose(reply)
         network.run()

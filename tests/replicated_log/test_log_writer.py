@@ -74,7 +74,7 @@ def test_the_recipe_goes_in_its_order() -> None:
     opening = outcome(logs.logs(client).open_log_writer(LOG))
     asked = store_requests(logs)
     assert opening[0].log_segment_sequence_no == 2
-    listed, created, added = asked.index("read record"), asked.index("create"), asked.index("write record")
+    listed, created, added = asked.index("read record"), asked.index("create"), asked.index("write record list")
     closed = [index for index, text in enumerate(asked) if text == "write CLOSED"]
     assert listed < closed[0] <= closed[-1] < created < added
 
@@ -109,7 +109,7 @@ def test_who_finds_the_list_changed_starts_again() -> None:
     network = logs.cluster.network
     slow = logs.client()
     opening = outcome(logs.logs(slow).open_log_writer(LOG))
-    held = network.messages.pop(network.deliver_until("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record list"))
     fast = logs.open()
     logs.write(fast, b"a")
     held.arrive()
@@ -127,7 +127,7 @@ def test_who_leads_no_longer_does_not_start_again() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
-    held = network.messages.pop(network.deliver_until("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record list"))
     fast = logs.open()
     held.arrive()
     network.run()
@@ -141,7 +141,7 @@ def test_who_leads_no_longer_keeps_the_ledger_that_is_in_the_list() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
-    network.lose(network.deliver_until("reply store write record"), AnswerLost())
+    network.lose(network.deliver_until("reply store write record list"), AnswerLost())
     repeated = network.messages.pop()
     fast = logs.open()
     repeated.arrive()
@@ -157,7 +157,7 @@ def test_a_store_that_is_away_while_the_list_is_written() -> None:
     logs = Logs()
     network = logs.cluster.network
     opening = outcome(logs.logs(logs.client()).open_log_writer(LOG))
-    network.lose(network.deliver_until("reply store write record"))
+    network.lose(network.deliver_until("reply store write record list"))
     network.run()
     assert isinstance(opening[0], MetadataUnavailable)
     writer = logs.open(logs.client())
@@ -297,7 +297,7 @@ def test_a_lost_answer_about_the_list_adds_no_ledger_twice() -> None:
     logs.write(writer, b"a")
     network = logs.cluster.network
     rolling = outcome(writer.roll())
-    network.lose(network.deliver_until("reply store write record"))
+    network.lose(network.deliver_until("reply store write record list"))
     network.run()
     assert isinstance(rolling[0], MetadataUnavailable)
     assert logs.write(writer, b"b") == [DLSN(0, 1)]
@@ -315,7 +315,7 @@ def test_a_roll_that_another_writer_is_ahead_of_leaves_no_ledger() -> None:
     logs.write(writer, b"a")
     network = logs.cluster.network
     rolling = outcome(writer.roll())
-    late = network.messages.pop(network.deliver_until("request store write record"))
+    late = network.messages.pop(network.deliver_until("request store write record list"))
     logs.open(logs.client())
     late.arrive()
     network.run()
@@ -330,7 +330,7 @@ def failed_roll(carried_out: bool) -> tuple[Logs, LogWriter]:
     logs.write(writer, b"a")
     network = logs.cluster.network
     rolling = outcome(writer.roll())
-    message = f"{'reply' if carried_out else 'request'} store write record"
+    message = f"{'reply' if carried_out else 'request'} store write record list"
     network.lose(network.deliver_until(message))
     network.run()
     assert isinstance(rolling[0], MetadataUnavailable)

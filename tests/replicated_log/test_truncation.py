@@ -20,6 +20,12 @@ from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, payloads
 
 
+def outcome(deferred: Deferred[Any]) -> list[Any]:
+    found: list[Any] = []
+    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
+    return found
+
+
 def filled(count: int) -> Logs:
     """Return a log of ``count`` ledgers of a record each, all closed."""
     logs = Logs()
@@ -34,6 +40,11 @@ def filled(count: int) -> Logs:
 
 def chunks(logs: Logs) -> set[str]:
     return {path[-1] for path in logs.cluster.state.records if path[0] == "log-lists" and path[-1] != "list"}
+
+
+def left(logs: Logs) -> tuple[list[int], list[str]]:
+    """Return the ledgers that there are, and the last name of each record: that of a log stays for ever."""
+    return list(logs.cluster.state.ledgers), [path[-1] for path in logs.cluster.state.records]
 
 
 def test_whole_ledgers_go_and_positions_stay() -> None:
@@ -117,7 +128,7 @@ def test_no_part_of_the_list_is_stored_for_ledgers_that_are_gone() -> None:
     assert len(logs.read()) == 4
     logs.result(writer.close())
     logs.result(logs.logs().delete_log(LOG))
-    assert logs.cluster.state.records == logs.cluster.state.ledgers == {}
+    assert left(logs) == ([], [LOG])
 
 
 def test_what_was_interrupted_is_ended_by_the_next() -> None:
@@ -140,8 +151,7 @@ def test_a_deleted_log_is_gone_with_its_ledgers_and_its_writer() -> None:
     writer = logs.open(logs.client())
     logs.write(writer, b"x")
     logs.result(logs.logs().delete_log(LOG))
-    assert logs.cluster.state.ledgers == {}
-    assert logs.cluster.state.records == {}
+    assert left(logs) == ([], [LOG])
     with pytest.raises((LogFenced, NoSuchLog)):
         logs.write(writer, b"y")
     for use in (logs.logs().delete_log, logs.logs().open_log_writer):
@@ -155,7 +165,7 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     opening = logs.logs(logs.client()).open_log_writer(LOG)
     failures: list[type[BaseException]] = []
     opening.addErrback(lambda failure: failures.append(failure.type))
-    held = network.messages.pop(network.deliver_until("request store write record"))
+    held = network.messages.pop(network.deliver_until("request store write record list"))
     logs.result(logs.logs().delete_log(LOG))
     logs.result(logs.logs().create_log(LOG, 1, 1, 1))
     logs.write(logs.open(), b"new")
@@ -165,32 +175,61 @@ def test_a_writer_that_was_opening_a_deleted_log_adds_nothing_to_one_of_the_same
     assert len(logs.ledger_ids) == len(logs.cluster.state.ledgers) == 1
 
 
+STEPS_OF_A_DELETION = 30
+"""So many messages go to and fro while a log of one ledger is deleted."""
+
+
 @pytest.mark.parametrize("answer_lost", [False, True])
-@pytest.mark.parametrize("record", ["list", "name"])
-def test_a_deletion_that_ends_late_leaves_a_new_log_of_the_same_name(record: str, answer_lost: bool) -> None:
+@pytest.mark.parametrize("new_is_deleted", [False, True])
+@pytest.mark.parametrize("steps", range(1, STEPS_OF_A_DELETION))
+def test_a_deleter_that_sleeps_at_any_step_leaves_a_new_log_of_the_same_name(
+    steps: int, new_is_deleted: bool, answer_lost: bool
+) -> None:
+    """It has read the name when it begins to sleep: else the new log is what it deletes."""
     logs = filled(1)
     network = logs.cluster.network
-    deleting = logs.logs(logs.client()).delete_log(LOG)
-    for each in ("list", "name"):
-        late = network.messages.pop(network.deliver_until("request store delete record"))
-        if each == record:
-            break
-        late.arrive()
-    if answer_lost:
-        late.arrive()
-        late = network.messages.pop(network.find("reply store delete record"))
-    if ("logs", LOG) in logs.cluster.state.records:
+    deleting = outcome(logs.logs(logs.client()).delete_log(LOG))
+    for _ in range(steps):
+        network.deliver()
+    (asleep,) = network.messages
+    network.messages.clear()
+    if logs.result(logs.logs().list_logs()):
         logs.result(logs.logs().delete_log(LOG))
     logs.result(logs.logs().create_log(LOG, 1, 1, 1))
     writer = logs.open()
     logs.write(writer, b"new")
+    half_deleted: list[Any] = []
+    if new_is_deleted:
+        half_deleted = outcome(logs.logs().delete_log(LOG))
+        held = network.messages.pop(network.deliver_until("request store delete"))
     if answer_lost:
-        late.lost(AnswerLost())
+        asleep.lost(AnswerLost())
     else:
-        late.arrive()
-    logs.result(deleting)
-    logs.result(writer.close())
-    assert payloads(logs.read()) == [b"new"]
+        asleep.arrive()
+    network.run()
+    assert deleting
+    assert logs.result(logs.logs().list_logs()) == [LOG]
+    if new_is_deleted:
+        with pytest.raises(LogExists, match="delete it again"):
+            logs.result(logs.logs().create_log(LOG, 1, 1, 1))
+        held.arrive()
+        network.run()
+        assert half_deleted == [None]
+        assert left(logs) == ([], [LOG])
+    else:
+        logs.result(writer.close())
+        assert payloads(logs.read()) == [b"new"]
+
+
+def test_the_steps_of_a_deletion_are_all_tried() -> None:
+    logs = filled(1)
+    network = logs.cluster.network
+    deleting = outcome(logs.logs(logs.client()).delete_log(LOG))
+    count = 0
+    while not deleting:
+        network.deliver()
+        count += 1
+    assert count == STEPS_OF_A_DELETION
 
 
 def test_a_wrong_password_deletes_nothing() -> None:
@@ -203,7 +242,7 @@ def test_a_wrong_password_deletes_nothing() -> None:
     assert logs.write(writer, b"b") == [DLSN(1, 1)]
     assert not logs.result(logs.logs().log_state(LOG)).deleting
     logs.result(Namespace(logs.first, b"right").delete_log(LOG))
-    assert logs.cluster.state.ledgers == logs.cluster.state.records == {}
+    assert left(logs) == ([], [LOG])
 
 
 def test_a_log_that_is_half_deleted_is_seen() -> None:
@@ -223,7 +262,7 @@ def test_a_log_that_is_half_deleted_is_seen() -> None:
     # The list is gone, the name is not.
     deleting = logs.logs(logs.client()).delete_log(LOG)
     deleting.addErrback(lambda failure: failure.trap(MetadataUnavailable))
-    while len(logs.cluster.state.records) > 1:
+    while len(logs.cluster.state.records) > 1:  # that of the name stays
         network.deliver()
     while network.messages:
         network.lose()
@@ -244,4 +283,4 @@ def test_deleting_goes_on_where_it_was_interrupted() -> None:
     with pytest.raises(NoSuchLog, match="it was deleted"):
         logs.open()
     logs.result(logs.logs().delete_log(LOG))
-    assert logs.cluster.state.ledgers == logs.cluster.state.records == {}
+    assert left(logs) == ([], [LOG])

@@ -72,6 +72,22 @@ def test_many_lines_go_across_ledgers(run: Run) -> None:
     assert shown["ledgers"] >= 2  # how many, depends on how fast one is closed
 
 
+def test_lines_go_on_in_another_ledger_after_a_time(cluster: LocalCluster, run: Run) -> None:
+    name = new_log(run, "timed")
+    with start(cluster, "append", name, "--roll-interval", "0.05") as appending:
+        assert appending.stdin is not None
+        assert appending.stdout is not None
+        position = "0:"
+        while position.startswith("0:"):
+            appending.stdin.write(b"line\n")
+            position = appending.stdout.readline().decode()
+        assert position.startswith("1:")
+        appending.stdin.close()
+        assert appending.wait(30) == 0
+    refused = bktx("log", "append", name, "--roll-interval", "0", BKTX_METADATA=cluster.metadata_uri)
+    assert (refused.returncode, b"--roll-interval" in refused.stderr) == (2, True)
+
+
 def test_positions_come_as_soon_as_lines_are_stored_and_followers_see_them(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "live")
     with start(cluster, "append", name) as appending, start(cluster, "read", name, "--follow") as following:
