@@ -61,7 +61,9 @@ def one_line(error: Exception) -> str:
 
 
 def unreadable(path: str, error: Exception) -> str:
-    """Return one line which says that a file cannot be read; the error of a read does not name its file."""
+    """Return one line which says that a file cannot be read, and names it once."""
+    if isinstance(error, OSError) and error.filename == path:
+        return f"cannot read {path}: [Errno {error.errno}] {error.strerror}"
     text = one_line(error)
     return text if path in text else f"cannot read {path}: {text}"
 
