@@ -92,11 +92,11 @@ def replay(disk: Disk, directory: str, mark: LogMark, sink: ReplaySink, read_onl
             if journal_file.ours and journal_id != ids[0]:
                 _require_predecessor(directory, journal_id, ids)
             start = _start(journal_file, journal_id, mark)
-            if journal_file.ours and start > journal_file.first_offset:
-                _require_group_before(disk, directory, journal_file, start, ids[1:])
             scan = (SealedScan if journal_file.ours else UnsealedScan)(journal_file, start)
             for items in scan:
                 entry_count += _hand_over(journal_file, items, sink)
+            if journal_file.ours and scan.position == start > journal_file.first_offset:
+                _require_group_before(disk, directory, journal_file, start, ids[1:])
             end = LogMark(journal_id, scan.position)
             if not read_only:
                 # A killed process may have left bytes in the page cache that it had not synced.
@@ -139,12 +139,11 @@ def _start(journal_file: JournalFile, journal_id: int, mark: LogMark) -> int:
 def _require_group_before(
     disk: Disk, directory: str, journal_file: JournalFile, start: int, later_ids: list[int]
 ) -> None:
-    """Raise RefusedToStart if a mark at ``start`` of a file of ours cannot be ours: none of its groups ends there.
+    """Raise RefusedToStart if a mark at ``start``, where no group begins, cannot be ours: none of them ends there.
 
     The zeros that are written ahead would look like the end of the log there.
     """
-    # Java's mark is behind the length of zero that it has read there.
-    if any(_is_end_of_group(journal_file, end) for end in (start, start - RECORD_LENGTH_SIZE)):
+    if _is_end_of_group(journal_file, start) or _is_end_of_group(journal_file, _before_java(journal_file, start)):
         return
     for journal_id in later_ids[:1]:
         later = JournalFile.open(disk, file_path(directory, journal_id))
@@ -155,6 +154,17 @@ def _require_group_before(
         f"the last mark is at offset {start} of journal file {journal_file.path}, but no group of records ends there: "
         "the file is older than the mark, or one of them is damaged; bring back the whole journal"
     )
+
+
+def _before_java(journal_file: JournalFile, start: int) -> int:
+    """Return where a mark at ``start`` was before Java moved it.
+
+    Each start of Java's moves it behind the length of zero that it reads there, also one that ends before it has begun
+    a file of its own.
+    """
+    moved = start % journal.ALIGNMENT
+    is_javas = moved % RECORD_LENGTH_SIZE == 0 and not any(journal_file.file.read(moved, start - moved))
+    return start - moved if is_javas else start
 
 
 def _is_end_of_group(journal_file: JournalFile, end: int) -> bool:

@@ -165,13 +165,28 @@ def test_a_mark_behind_the_end_of_its_file_is_refused(disk: CrashingDisk) -> Non
     assert "100000" in refused(disk, LogMark(FIRST_ID, 100_000))
 
 
-@pytest.mark.parametrize("offset", [513, 517, 1024 + 256, 1536 + 8, 2048, 2560, 5120])
+@pytest.mark.parametrize("offset", [513, 517, 1024 + 256, 1536 + 6, 2048, 2560, 5120])
 def test_a_mark_where_no_group_ends_is_refused(disk: CrashingDisk, offset: int) -> None:
     """As behind a file that is older than the mark: it has zeros there that were written ahead, or behind a seal."""
     write(disk, [entry(1, 0)])
     assert f"offset {offset} of journal file {path_of()}" in refused(disk, LogMark(FIRST_ID, offset))
     write(disk, [entry(1, 1)])
     assert f"offset {offset} of journal file {path_of()}" in refused(disk, LogMark(FIRST_ID, offset))
+
+
+@pytest.mark.parametrize("starts", range(1, 5))
+def test_a_mark_may_be_where_starts_of_java_that_failed_have_moved_it(disk: CrashingDisk, starts: int) -> None:
+    """Each reads a length of zero there, and is behind it then; none has come to a file of its own."""
+    write(disk, [entry(1, 0)])
+    assert replayed(disk, LogMark(FIRST_ID, 1536 + 4 * starts))[0] == []
+
+
+def test_a_mark_before_a_group_needs_none_that_ends_there(disk: CrashingDisk) -> None:
+    """What is before the mark is needed no more, so it may be damaged."""
+    write(disk, [entry(1, 0)], [entry(1, 1)])
+    mark = LogMark(FIRST_ID, 1536)
+    patch(disk, 1024, bytes(512))
+    assert replayed(disk, mark)[0]
 
 
 @pytest.mark.parametrize("size", range(0, 1024, 7))
