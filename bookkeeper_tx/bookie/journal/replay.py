@@ -143,7 +143,7 @@ def _require_group_before(
 
     The zeros that are written ahead would look like the end of the log there.
     """
-    if _is_end_of_group(journal_file, start) or _is_end_of_group(journal_file, _before_java(journal_file, start)):
+    if _is_end_of_group(journal_file, _before_java(journal_file, start)):
         return
     for journal_id in later_ids[:1]:
         later = JournalFile.open(disk, file_path(directory, journal_id))

@@ -10,8 +10,8 @@ from tests.simulation.world.history import Violation
 STORE_KINDS = frozenset({"store away", "slow store", "lost answers", "late turn", "expired session"})
 """After these a bookie may not have an answer of the metadata store in time, at whichever bookie they strike."""
 
-
 DAMAGES = ("bit flip", "lost journal file", "misdirected write", "older journal", "older ledgers", "zeroed sector")
+"""After these a bookie has to notice what it lacks."""
 
 
 @frozen
@@ -46,7 +46,7 @@ REASONS = (
     _reason(r"cannot read .*\[Errno 5\]", "failing reads"),
     _reason(r"cannot read the locations of ledger \d+: \[Errno 5\]", "vanished directory", "vanished index"),
     # What cannot be read must not count as never written.
-    _reason("is damaged|is missing|bring back|bring it back|no group of records ends there", *DAMAGES),
+    _reason("is damaged|is missing|bring (it )?back|no group of records ends there", *DAMAGES),
     _reason(r"bring it back|no cookie|\[Errno 2\]", "vanished directory", starting=True),
     # A bookie that begins needs its disk; the service manager tries again.
     _reason(r"\[Errno 5\]", "failing writes", "failing syncs", "failing reads", starting=True),
