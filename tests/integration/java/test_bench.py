@@ -6,7 +6,6 @@ import pytest
 
 from bookkeeper_tx.cli.bench.java_side import COMPARABLE
 from tests.cli.bktx_process import bktx
-from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
@@ -39,7 +38,7 @@ def test_java_is_measured_beside_ours(java_release):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("protocol", only("v3", ["v2", "v3"]))
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_bookies_of_java_are_measured(java_bookie, cluster, java_release, protocol):
     pids = [str(java_bookie(java_release).process.pid) for _ in range(2)]
     given = ("--metadata", cluster.uri, "--bookie-pid", pids[0], "--bookie-pid", pids[1], "--replicas", "2")

@@ -12,7 +12,6 @@ from compat_tests.targets.ports import choose_port
 from tests.integration.java.test_java_on_our_directories import COLLECTING, SETTINGS, start
 from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, read, wait_for
-from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
@@ -121,7 +120,7 @@ def test_java_serves_what_ours_acknowledged_and_ours_again(java_release, cluster
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", only("killed", ["killed", "stopped"]))
+@pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_ours_serves_what_java_acknowledged(java_release, cluster, java_bookie, our_bookie, tmp_path, how):
     java = java_bookie(
         java_release, journal_dir=tmp_path / "journal", ledger_dir=tmp_path / "data1", settings=settings(tmp_path)

@@ -67,7 +67,7 @@ def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_b
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("storage", only("sorted", ["sorted", "interleaved", "db"]))
+@pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
 def test_bookie_keeps_entries_over_kill_and_restart(java_release, storage, java_bookie, java_client):
     bookie = java_bookie(java_release, storage=storage)
     client = java_client(java_release)

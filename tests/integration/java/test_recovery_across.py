@@ -11,7 +11,6 @@ from compat_tests.targets.java.ledger import parse_append_result
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from tests.integration.support.mixed_cluster import MixedCluster, mixed_cluster
 from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
-from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
@@ -117,7 +116,7 @@ def test_empty_ledgers(mixed):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("gone", only("ours", ["ours", "java"]))
+@pytest.mark.parametrize("gone", ["ours", "java"])
 def test_with_a_bookie_gone(java_release, zookeeper, tmp_path, gone):
     """A bookie is lost together with both writers; the fourth takes its place when the last entry is written back."""
     with mixed_cluster(zookeeper, java_release, tmp_path, our_count=3) as mixed:
