@@ -1,7 +1,7 @@
 """The event loop of the simulated world has turns as asyncio's own, in virtual time."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from random import Random
 from typing import Any
 
@@ -134,6 +134,32 @@ def test_after_a_pause_bytes_come_before_timers() -> None:
 
     world.run(work)
     assert world.order == ["made", b"x", "timer"]
+
+
+def test_before_a_process_is_killed_what_it_does_can_be_ended() -> None:
+    world = _World()
+
+    async def steps() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+            await asyncio.sleep(5.0)
+        finally:
+            await asyncio.sleep(0)
+            world.order.append("cleaned up")
+
+    async def work() -> None:
+        async for each in steps():
+            world.order.append(each)
+
+    tasks: list[asyncio.Task[None]] = []
+    world.client.post(0.0, lambda: tasks.append(world.loop.create_task(work())))
+    world.client.post(1.0, world.loop.call_later, 0.5, world.order.append, "timer")
+    world.timeline.at(2.0, world.client.pause, 10.0)
+    world.timeline.run(3.0)
+    world.loop.end(tasks)
+    world.client.kill()
+    assert world.order == [1, "timer", "cleaned up"]
+    assert tasks[0].cancelled()
 
 
 def test_a_clock_that_is_set_moves_no_timer() -> None:

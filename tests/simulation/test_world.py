@@ -297,6 +297,20 @@ def test_a_change_of_a_registration_that_was_sent_before_a_pause_and_comes_behin
     assert server.bookies["b"].read_only
 
 
+def test_a_change_that_comes_after_the_end_of_its_session_is_not_made() -> None:
+    timeline, machine, server = _registered(session_s=3.0)
+    session = server.bookies["b"].session
+    server.away_until = 5.0
+    refused: list[Any] = []
+    session.write_record(("a",), b"late", None).addErrback(refused.append)
+    machine.pause(6.0)
+    timeline.run(7.0)
+    assert refused[0].check(MetadataUnavailable)
+    session.write_record(("a",), b"again", None)
+    timeline.run(8.0)
+    assert server.records == {("a",): (b"again", 0)}
+
+
 def _registered(session_s: float) -> tuple[Timeline, Machine, MetadataServer]:
     """Return a machine with a process that is registered, half a second after it began."""
     timeline = Timeline()

@@ -71,6 +71,14 @@ class ClientNode:
         self.machine.post(self.machine.timeline.now + seconds, woken.callback, None)
         await woken
 
+    def end(self, works: list[Any]) -> None:
+        """Cancel what the process does."""
+        if self.on_asyncio and self.is_up:
+            self.machine.reactor.end(works)
+        else:
+            for each in works:
+                each.cancel()
+
     def kill(self) -> None:
         """End the process."""
         if self.is_up:

@@ -43,14 +43,22 @@ class EventLoop(asyncio.AbstractEventLoop):
         self._armed = float("inf")
         self._turn(held)
 
+    def end(self, tasks: list["asyncio.Task[Any]"]) -> None:
+        """Cancel tasks, and call what is ready until nothing is: no timer, and nothing that comes from outside."""
+        for task in tasks:
+            task.cancel()
+        events._set_running_loop(self)
+        try:
+            while self._ready:
+                self._call_ready()
+        finally:
+            events._set_running_loop(None)
+
     def _turn(self, brought: Iterable[Happening] = ()) -> None:
-        ready, self._ready = self._ready, []
         due = self._due()
         events._set_running_loop(self)
         try:
-            for handle in ready:
-                if not handle._cancelled:
-                    handle._run()
+            self._call_ready()
             for call, arguments in brought:
                 call(*arguments)
             for timer in due:
@@ -59,6 +67,12 @@ class EventLoop(asyncio.AbstractEventLoop):
         finally:
             events._set_running_loop(None)
             self._arm()
+
+    def _call_ready(self) -> None:
+        ready, self._ready = self._ready, []
+        for handle in ready:
+            if not handle._cancelled:
+                handle._run()
 
     def _due(self) -> list[asyncio.TimerHandle]:
         now, due = self.time(), []

@@ -72,7 +72,7 @@ class StoreSession:
                 raise LedgerExists
             return self._write(ledger_id, metadata, 0)
 
-        return self._ask(create)
+        return self._change(create)
 
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
         return self._ask(partial(self._find, ledger_id))
@@ -83,7 +83,7 @@ class StoreSession:
                 raise MetadataConflict
             return self._write(ledger_id, evolve(metadata, create_token=0), version + 1)
 
-        return self._ask(write)
+        return self._change(write)
 
     def delete_ledger(self, ledger_id: int) -> Deferred[None]:
         def delete() -> None:
@@ -91,7 +91,7 @@ class StoreSession:
             del self._server.ledgers[ledger_id]
             self._server.written(ledger_id, None)
 
-        return self._ask(delete)
+        return self._change(delete)
 
     def list_ledgers(self, scope_id: int | None = 0) -> Deferred[list[int]]:
         return self._ask(lambda: sorted(self._server.ledgers))
@@ -180,7 +180,7 @@ class StoreSession:
             self._server.cookies[bookie_id] = cookie, 0 if version is None else version + 1
             return self._server.cookies[bookie_id][1]
 
-        return self._ask(write)
+        return self._change(write)
 
     # Named records ---------------------------------------------------------------------------------------------------
 
@@ -193,14 +193,14 @@ class StoreSession:
             self._server.records[path] = data, 0 if version is None else version + 1
             return self._server.records[path][1]
 
-        return self._ask(write)
+        return self._change(write)
 
     def delete_record(self, path: tuple[str, ...], version: int) -> Deferred[None]:
         def delete() -> None:
             self._expect_record(path, version)
             del self._server.records[path]
 
-        return self._ask(delete)
+        return self._change(delete)
 
     def list_records(self, path: tuple[str, ...]) -> Deferred[list[str]]:
         def names() -> list[str]:
@@ -298,6 +298,17 @@ class StoreSession:
 
         watchers.append(tell)
         return end
+
+    def _change(self, work: Callable[[], Any]) -> Deferred[Any]:
+        """Ask for a change: what was sent in a session is not done when that has expired."""
+        session = self._sessions
+
+        def change() -> Any:
+            if session != self._sessions:
+                raise MetadataUnavailable("the session with the metadata store has expired")
+            return work()
+
+        return self._ask(change)
 
     def _arrival(self) -> float:
         server, now = self._server, self._machine.timeline.now
