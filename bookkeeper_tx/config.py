@@ -301,6 +301,11 @@ class BookieConfig:
     """Serve TLS to clients that ask for it; None refuses it.  TLS is not required: only a plugin can require it."""
     auth: BookieAuthProviderFactory | None = None
     """The plugin that clients must authenticate with; None takes everybody (``bookieAuthProviderFactoryClass``)."""
+    client_tls: TlsConfig | None = None
+    """TLS to ask other bookies for, where this one reads their entries: for copies of what it has lost, and for HTTP
+    (``clientTrustStore``)."""
+    client_auth: ClientAuthProviderFactory | None = None
+    """The plugin to authenticate with at other bookies (``clientAuthProviderFactoryClass``)."""
     handshake_timeout_s: float = field(default=30.0, validator=gt(0))
     """How long a client may take for TLS and authentication together; then its connection is closed
     (``handshakeTimeoutMs``, a key of ours: Java waits for ever)."""

@@ -6,7 +6,7 @@ from typing import Any
 from bookkeeper_tx.bookie import config_keys
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES, MIB
 from bookkeeper_tx.metadata.uri import LAYOUTS, shown_uri
-from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, bookie_security
+from bookkeeper_tx.security.config_keys import BOOKIE_KEYS, CLIENT_KEYS, bookie_client_security, bookie_security
 from bookkeeper_tx.security.zookeeper_keys import ZOOKEEPER_KEYS, metadata_security
 from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
@@ -60,7 +60,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             value = _READ[form](setting)
             if value is not None:
                 values.setdefault(field, value)
-        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS | ZOOKEEPER_KEYS:
+        elif setting.key not in config_keys.HANDLED | BOOKIE_KEYS | CLIENT_KEYS | ZOOKEEPER_KEYS:
             _check(setting, warn)
     for kind in ("journal", "ledger"):
         if named := values.pop(f"{kind}_directory", None):
@@ -68,6 +68,7 @@ def read_config_file(path: str, warn: Warn) -> dict[str, Any]:
             values |= {f"more_{kind}_directories": tuple(more)} if more else {}
     values |= _storage(settings, warn)
     values |= bookie_security(settings, warn)
+    values |= bookie_client_security(settings, warn)
     values |= metadata_security(settings)
     if "metadata_uri" not in values and "zkServers" in settings:
         values["metadata_uri"] = _zookeeper_uri(settings)

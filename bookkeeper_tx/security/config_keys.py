@@ -22,6 +22,10 @@ SASL_BOOKIE = "SASLBookieAuthProviderFactory"
 SASL_CLIENT = "SASLClientProviderFactory"
 
 
+_OF_A_CERTIFICATE = ("tlsCertificatePath", "tlsClientAuthentication")
+"""Keys of both sides that go with the key of a certificate."""
+
+
 @frozen
 class _Keys:
     """The names that differ between bookie and client."""
@@ -69,6 +73,19 @@ def bookie_security(settings: Settings, warn: Warn) -> dict[str, Any]:
 def client_security(settings: Settings, warn: Warn) -> dict[str, Any]:
     """Return the fields ``tls`` and ``auth`` of a ClientConfig, if the file sets them.  Raises InvalidConfig."""
     return _security(settings, warn, _CLIENT, lambda given, path, section: SaslClient(*jaas.credentials(path, section)))
+
+
+def bookie_client_security(settings: Settings, warn: Warn) -> dict[str, Any]:
+    """Return the fields ``client_tls`` and ``client_auth`` of a BookieConfig, if its file sets them.
+
+    The keys are those of a client, in the bookie's file, as Java reads them for what its bookies ask of others.  Of the
+    keys of both sides those count that go with the client's own: it asks for TLS if it has authorities to trust, or a
+    key, and shows the certificate if it has a key.  Raises InvalidConfig.
+    """
+    own = {each for each in ("clientKeyStore", "clientTrustStore") if each in settings and settings[each].value}
+    without = () if "clientKeyStore" in own else _OF_A_CERTIFICATE if own else ("tlsProviderFactoryClass",)
+    given = {key: setting for key, setting in settings.items() if key not in without}
+    return {f"client_{field}": value for field, value in client_security(given, warn).items()}
 
 
 def client_security_by_path(settings: Settings, warn: Warn) -> dict[str, Any]:

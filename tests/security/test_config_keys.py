@@ -121,3 +121,36 @@ def test_sasl_of_a_client(files: Files) -> None:
     assert isinstance(plugin, SaslClient)
     assert (plugin.username, plugin.password) == ("a", "b")
     assert "password" not in repr(plugin)
+
+
+def test_a_bookie_comes_to_others_as_a_client_with_the_keys_of_one(files: Files) -> None:
+    own = "clientKeyStoreType=PEM\nclientKeyStore=/c.key\nclientTrustStoreType=PEM\nclientTrustStore=/a.pem\n"
+    values = files.bookie(BOOKIE_TLS + own + SASL_CLIENT + files.jaas)
+    assert values["client_tls"] == TlsConfig(
+        certificate_path="/c.pem",
+        key_path="/c.key",
+        trust_path="/a.pem",
+        client_authentication=True,
+        refresh_interval_s=300,
+        protocols=("TLSv1.3", "TLSv1.2"),
+    )
+    assert (values["client_auth"].username, values["client_auth"].password) == ("a", "b")
+    assert values["tls"].key_path == "/k.pem"
+    assert files.warnings == []
+
+
+def test_a_bookie_shows_others_no_certificate_without_a_key_for_that(files: Files) -> None:
+    client_tls = files.bookie(BOOKIE_TLS + "clientTrustStoreType=PEM\nclientTrustStore=/a.pem\n")["client_tls"]
+    assert (client_tls.certificate_path, client_tls.trust_path) == (None, "/a.pem")
+    assert not client_tls.client_authentication
+
+
+def test_a_bookie_asks_others_for_no_tls_without_keys_for_that(files: Files) -> None:
+    assert not {"client_tls", "client_auth"} & set(files.bookie(BOOKIE_TLS + SASL_BOOKIE + files.jaas))
+
+
+def test_what_a_bookie_as_a_client_cannot_have_is_refused(files: Files) -> None:
+    with pytest.raises(InvalidConfig, match="only SASLClientProviderFactory"):
+        files.bookie(SASL_CLIENT.replace("SASLClient", "Own") + files.jaas)
+    with pytest.raises(InvalidConfig, match="set clientTrustStoreType = PEM"):
+        files.bookie(BOOKIE_TLS + "clientTrustStore=/a.pem\n")

@@ -67,6 +67,21 @@ class Secrets:
             keys["clientKeyStorePasswordPath"] = identity.password_path
         return keys
 
+    @property
+    def bookie_as_client(self) -> dict[str, Any]:
+        """Keys of a bookie's file for what it asks of others: its own certificate, and a user."""
+        keys = {
+            "clientKeyStoreType": "PEM",
+            "clientKeyStore": self.bookie.key_path,
+            "clientTrustStoreType": "PEM",
+            "clientTrustStore": self.authority.path,
+            "tlsHostnameVerificationEnabled": "true",
+            **self.java_client_sasl,
+        }
+        if self.bookie.password_path is not None:
+            keys["clientKeyStorePasswordPath"] = self.bookie.password_path
+        return keys
+
     def client_tls(self, identity: Identity | None = None, **fields: Any) -> TlsConfig:
         """The settings of our client, which shows its certificate and requires the bookie's host in the bookie's."""
         identity = identity or self.client

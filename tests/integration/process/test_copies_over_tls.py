@@ -1,0 +1,40 @@
+"""What a bookie reads of others, it reads with TLS and the password of its file: here what its own disk has lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.integration.process.test_wiped_bookie import SETTINGS, is_whole, payloads, wipe
+from tests.integration.support.our_client import OurClient, append_and_close, poll, read
+from tests.integration.support.security import Secrets, fingerprint
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Secrets:
+    return Secrets.make(tmp_path / "secrets")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, secrets: Secrets) -> Iterator[LocalCluster]:
+    settings = {**SETTINGS, **secrets.bookie_tls(), **secrets.bookie_as_client, **secrets.bookie_sasl, **secrets.jaas}
+    with LocalCluster(tmp_path / "cluster", 3, settings=settings) as cluster:
+        yield cluster
+
+
+def test_a_wiped_bookie_copies_from_bookies_that_want_certificate_and_password(
+    cluster: LocalCluster, secrets: Secrets
+) -> None:
+    with OurClient(cluster.metadata_uri, tls=secrets.client_tls(), auth=secrets.client_sasl) as client:
+        ledger_id = append_and_close(client.create_ledger(3, 3, 2), payloads(600))
+        bookie = cluster.bookies[0]
+        wipe(bookie)
+        cluster.restart(0)
+        assert poll(lambda: is_whole(bookie)), bookie.log_end()
+        assert any(fingerprint(secrets.bookie) in each.log for each in cluster.bookies[1:])
+        for index in (1, 2):
+            cluster.stop_bookie(index)
+        assert read(client.open_ledger(ledger_id), 0, 599) == payloads(600)
