@@ -97,7 +97,8 @@ class Namespace(Generic[Writer]):
         The list of ledgers is read, its last two are fenced, a new one is created and added, and the list is written
         back by compare-and-set; if somebody else has changed it, all that is done again.
 
-        :param roll_size_bytes: payload bytes after which the log goes on in another ledger
+        :param roll_size_bytes: payload bytes after which the log goes on in another ledger; the first write behind them
+            begins that, and goes into the ledger before
         :param roll_interval_s: seconds after which it does, if anything was written
         :param still_leads: asked before it is done again, by those who have an election
         :raises NoSuchLog: there is none
