@@ -7,10 +7,11 @@ from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import (
     BookKeeperError,
+    ClientClosed,
     LedgerExists,
     LogFenced,
     MetadataConflict,
-    MetadataUnavailable,
+    MetadataError,
     NoSuchLedger,
     NoSuchLog,
 )
@@ -155,8 +156,8 @@ class SegmentAdder:
                 return writer
             except LedgerExists:
                 await self._forget()  # somebody has chosen this id
-            except MetadataUnavailable:
-                raise  # it may have been made
+            except (MetadataError, ClientClosed):
+                raise  # the store may have made it, so the note stays
             except BookKeeperError:
                 await self._forget()
                 raise

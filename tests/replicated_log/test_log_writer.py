@@ -18,13 +18,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.replicated_log import DLSN, LogWriter
 from tests.client.puppet_store import AnswerLost
-from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, payloads
-
-
-def outcome(deferred: Deferred[Any]) -> list[Any]:
-    found: list[Any] = []
-    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
-    return found
+from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, outcome, payloads
 
 
 def store_requests(logs: Logs) -> list[str]:
