@@ -178,6 +178,9 @@ class Namespace(Generic[Writer]):
 
         :param deleted: called after each ledger that was deleted
         :raises NoSuchLog: there is none
+        :raises MetadataCorrupt: the record of a ledger cannot be understood.  If it is one of the last two, nothing is
+            deleted; if it may have been made for the log, or by somebody else, it alone is left.  Mend or delete it,
+            and call this again
         :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.BookKeeper.open_ledger`; with a wrong password,
             nothing is deleted
         """
