@@ -188,7 +188,11 @@ class Namespace(Generic[Writer]):
 
     @operation
     async def list_logs(self) -> list[str]:
-        """Give the names of all logs, sorted."""
+        """Give the names of all logs, sorted.
+
+        Those whose records cannot be understood are among them: with their names, every other call fails with
+        :exc:`.MetadataCorrupt`.
+        """
         return await LogMetadata.names(self._client.metadata)
 
     @operation

@@ -5,7 +5,10 @@ from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLog
 from bookkeeper_tx.replicated_log import DLSN
-from tests.replicated_log.logs import LOG, Logs, outcome
+from tests.replicated_log.logs import LOG, Logs, outcome, payloads
+
+NAMES = "logs"
+"""The folder of the records of logs."""
 
 
 def with_leftovers(count: int) -> tuple[Logs, list[int]]:
@@ -78,3 +81,30 @@ def test_a_ledger_of_the_list_that_cannot_be_understood(which: int) -> None:
     assert logs.cluster.state.ledgers == {}
     with pytest.raises(NoSuchLog):
         logs.open()
+
+
+@pytest.mark.parametrize("part", ["logs", "log-lists"])
+def test_a_log_that_cannot_be_understood_is_listed_with_the_others_and_whoever_looks_at_it_is_told(part: str) -> None:
+    logs = Logs()
+    logs.result(logs.logs().create_log("bad", 1, 1, 1))
+    records = logs.cluster.state.records
+    (path,) = [each for each in records if each[:2] == (part, "bad")]
+    records[path] = b"{", records[path][1]
+    assert logs.result(logs.logs().list_logs()) == ["bad", LOG]
+    for use in (logs.logs().log_state, logs.logs().open_log_writer, logs.logs().delete_log):
+        with pytest.raises(MetadataCorrupt, match="of log bad cannot be understood"):
+            logs.result(use("bad"))
+    assert logs.result(logs.logs().log_state(LOG)).segment_count == 0
+    writer = logs.open()
+    logs.write(writer, b"a")
+    logs.result(writer.close())
+    assert payloads(logs.read()) == [b"a"]
+
+
+def test_who_cannot_create_a_log_because_of_such_a_record_leaves_nothing() -> None:
+    logs = Logs()
+    before = dict(logs.cluster.state.records)
+    logs.cluster.state.records[NAMES, "bad"] = b"{", 0
+    with pytest.raises(MetadataCorrupt, match="the properties of log bad"):
+        logs.result(logs.logs().create_log("bad", 1, 1, 1))
+    assert logs.cluster.state.records == {**before, (NAMES, "bad"): (b"{", 0)}
