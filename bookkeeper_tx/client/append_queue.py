@@ -101,7 +101,8 @@ class AppendQueue:
     def tell_at(self, length: float, reached: Callable[[], None]) -> None:
         """Call ``reached`` once, when the appends so far have ``length`` payload bytes and before the next is sent.
 
-        That is at once if they have.  Of two calls the later one counts.
+        That is at once if they have.  Of two calls the later one counts.  ``reached`` must not close this writer: it is
+        called in the midst of an append.
         """
         self._told_length, self._reached = length, reached
         self._length_end = 0  # the next append looks where that ends now

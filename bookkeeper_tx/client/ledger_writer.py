@@ -50,7 +50,8 @@ class LedgerWriter(WriteHandle):
     def tell_at(self, length: float, reached: Callable[[], None]) -> None:
         """Call ``reached`` once, when the appends so far have ``length`` payload bytes and before the next is sent.
 
-        For what is built on writers: it costs an append nothing.
+        For what is built on writers: it costs an append nothing.  ``reached`` must not close this writer, because it is
+        called in the midst of that append.
         Protocol: docs/protocol/add-entry.md#sec-add-entry-client.
         """
         self._queue.tell_at(length, reached)

@@ -7,10 +7,12 @@ from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.errors import (
     BookKeeperError,
+    ClientClosed,
     LedgerExists,
     LogFenced,
     MetadataConflict,
-    MetadataUnavailable,
+    MetadataCorrupt,
+    MetadataError,
     NoSuchLedger,
     NoSuchLog,
 )
@@ -45,8 +47,7 @@ class SegmentAdder:
             if await self._fence_last_two(found):
                 added = await self._add(found)
                 if added is not None:
-                    with suppress(BookKeeperError):  # the next who opens the log does it
-                        await delete_leftovers(self.client, self.metadata, added[2])
+                    await self._delete_leftovers(added[2])
                     return added[:2]
             if not still_leads():
                 await self.drop()
@@ -94,6 +95,14 @@ class SegmentAdder:
                 await self.drop()  # others may have deleted it: they see as well that no list will have it
             elif listed:
                 self._made = None  # it was added, and whoever has changed the list after that has fenced it, or will
+
+    async def _delete_leftovers(self, segments: SegmentList) -> None:
+        try:
+            await delete_leftovers(self.client, self.metadata, segments)
+        except MetadataCorrupt as error:
+            self.client.driver.warn(str(error))
+        except BookKeeperError:
+            pass  # the next who opens the log does it
 
     async def _forget(self) -> None:
         """Delete the note of what was made, or leave it to the next who opens the log."""
@@ -155,8 +164,8 @@ class SegmentAdder:
                 return writer
             except LedgerExists:
                 await self._forget()  # somebody has chosen this id
-            except MetadataUnavailable:
-                raise  # it may have been made
+            except (MetadataError, ClientClosed):
+                raise  # the store may have made it, so the note stays
             except BookKeeperError:
                 await self._forget()
                 raise

@@ -74,8 +74,8 @@ class LogMetadata:
 
     @staticmethod
     async def names(store: RecordStore) -> list[str]:
-        """Return the names of all logs, sorted."""
-        return [name for name in await store.list_records((LOGS,)) if await _properties(store, name) is not None]
+        """Return the names of all logs, sorted; also of those whose properties cannot be understood."""
+        return [name for name in await store.list_records((LOGS,)) if await _is_log(store, name)]
 
     async def create(self) -> None:
         """Make the log, empty; raises MetadataConflict if there is one.
@@ -85,7 +85,7 @@ class LogMetadata:
         await self._store.write_record(self._path(LIST), serialize(SegmentList()), None)
         try:
             await self._store.write_record(self._name, self.properties.serialize(), await self._free_version())
-        except MetadataConflict:
+        except (MetadataConflict, MetadataCorrupt):
             await self._store.delete_record(self._path(LIST), 0)
             raise
 
@@ -246,3 +246,10 @@ async def _properties(store: RecordStore, name: str) -> LogProperties | None:
     found = await store.read_record((LOGS, name))
     properties = None if found is None else LogProperties.parse(found[0], name)
     return None if properties is None or properties.stage is LogStage.DELETED else properties
+
+
+async def _is_log(store: RecordStore, name: str) -> bool:
+    try:
+        return await _properties(store, name) is not None
+    except MetadataCorrupt:
+        return True  # whoever looks at it is told

@@ -150,8 +150,8 @@ class LogWriter:
         self._aside = True
 
     def look_at_size(self) -> None:
-        """Begin to roll as soon as the ledger that is being written has its size, be it at once."""
-        self._writer.tell_at(self._size_bytes_max, self._rolling.begin)
+        """Have the log rolled once the ledger has its size, and something is written behind that."""
+        self._writer.tell_at(self._size_bytes_max, self._rolling.begin_soon)
 
     async def change_ledger(self, writer: LedgerWriter, segment: LogSegment) -> LedgerWriter:
         """Let writes go to another ledger once all that were sent to this one are stored; return the one before.

@@ -97,7 +97,8 @@ class Namespace(Generic[Writer]):
         The list of ledgers is read, its last two are fenced, a new one is created and added, and the list is written
         back by compare-and-set; if somebody else has changed it, all that is done again.
 
-        :param roll_size_bytes: payload bytes after which the log goes on in another ledger
+        :param roll_size_bytes: payload bytes after which the log goes on in another ledger; the first write behind them
+            begins that, and goes into the ledger before
         :param roll_interval_s: seconds after which it does, if anything was written
         :param still_leads: asked before it is done again, by those who have an election
         :raises NoSuchLog: there is none
@@ -177,6 +178,9 @@ class Namespace(Generic[Writer]):
 
         :param deleted: called after each ledger that was deleted
         :raises NoSuchLog: there is none
+        :raises MetadataCorrupt: the record of a ledger cannot be understood.  If it is one of the last two, nothing is
+            deleted; if it may have been made for the log, or by somebody else, it alone is left.  Mend or delete it,
+            and call this again
         :raises BookKeeperError: the errors of :meth:`bookkeeper_tx.BookKeeper.open_ledger`; with a wrong password,
             nothing is deleted
         """
@@ -184,7 +188,11 @@ class Namespace(Generic[Writer]):
 
     @operation
     async def list_logs(self) -> list[str]:
-        """Give the names of all logs, sorted."""
+        """Give the names of all logs, sorted.
+
+        Those whose records cannot be understood are among them: with their names, every other call fails with
+        :exc:`.MetadataCorrupt`.
+        """
         return await LogMetadata.names(self._client.metadata)
 
     @operation

@@ -33,7 +33,7 @@ class RollingPolicy:
     """When a log goes on in another ledger."""
 
     size_bytes_max: float = field(default=256 * 1024 * 1024, validator=_above_zero("roll_size_bytes"))
-    """Payload bytes after which it does."""
+    """Payload bytes after which it does: the first write behind them begins it."""
     interval_s: float = field(default=7200.0, validator=_above_zero("roll_interval_s"))
     """Seconds after which it does, if anything was written."""
 
@@ -86,6 +86,14 @@ class Rolling:
         if not self._under_way:
             self._wanted = True
             self._begin_attempt()
+
+    def begin_soon(self) -> None:
+        """Begin to roll once what runs now has returned: the write that notices the size still goes where it was.
+
+        A store may answer at once, and then the ledger would be changed and closed in the midst of that write.
+        """
+        if not self._under_way:
+            self._wait(0, self.begin)
 
     def _begin_attempt(self) -> None:
         if not self._under_way and self._log.refusal is None:

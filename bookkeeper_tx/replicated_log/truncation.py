@@ -8,13 +8,18 @@ from collections.abc import Callable
 from attrs import evolve
 
 from bookkeeper_tx.client.core import AnyClient
-from bookkeeper_tx.errors import InvalidArgument, MetadataConflict, NoSuchLedger
+from bookkeeper_tx.errors import InvalidArgument, MetadataConflict, MetadataCorrupt, NoSuchLedger
+from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.replicated_log.leftover import delete_leftovers
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT, LogSegment, SegmentList, chunk_of
 
 Deleted = Callable[[], object]
 """Called after each ledger that was deleted."""
+
+
+REMEDY = "mend that record or delete that ledger, then delete the log again"
+"""What to do about the record of a ledger that cannot be understood."""
 
 
 async def truncate(client: AnyClient, metadata: LogMetadata, sequence_no: int, deleted: Deleted) -> int:
@@ -47,24 +52,39 @@ async def delete(client: AnyClient, metadata: LogMetadata, password: bytes, dele
 
     They are fenced before anything is marked, so that a wrong password, or bookies that are away, change nothing; and
     again afterwards, because a writer may have added one until then.
+
+    Raises MetadataCorrupt for a ledger whose record cannot be understood, if that is one of the last two, or may be a
+    leftover; in the second case it is all that is left.  This may be called again, as after every error.
     """
     found = await metadata.look()
     if found is not None:
-        await _fence(client, found.segments, password)
+        await _fence(client, metadata.name, found.segments, password)
     segments = await metadata.begin_delete()
     if segments is not None:
-        await _fence(client, segments, password)
+        await _fence(client, metadata.name, segments, password)
         await _delete_ledgers(client, metadata, segments, segments.next_sequence_no, deleted)
-        await delete_leftovers(client, metadata, segments)
+        await _delete_leftovers(client, metadata, segments)
     await metadata.end_delete()
 
 
-async def _fence(client: AnyClient, segments: SegmentList, password: bytes) -> None:
+async def _fence(client: AnyClient, log: str, segments: SegmentList, password: bytes) -> None:
     for segment in segments.segments[-2:]:
         try:
             (await client.open_ledger(segment.ledger_id, password)).close()
         except NoSuchLedger:
             continue
+        except MetadataCorrupt as error:
+            name = ledger_name(segment.ledger_id)
+            text = f"log {log} is not deleted: its ledger {name} cannot be fenced ({error})"
+            raise MetadataCorrupt(f"{text}; {REMEDY}") from error
+
+
+async def _delete_leftovers(client: AnyClient, metadata: LogMetadata, segments: SegmentList) -> None:
+    try:
+        await delete_leftovers(client, metadata, segments)
+    except MetadataCorrupt as error:
+        text = f"log {metadata.name} is deleted but for what may not be its own: {error}"
+        raise MetadataCorrupt(f"{text}; {REMEDY}") from error
 
 
 async def _closed_end(client: AnyClient, segments: SegmentList, end: int) -> int:

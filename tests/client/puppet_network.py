@@ -80,3 +80,10 @@ class Network:
             if text in message.text:
                 return index
         raise AssertionError(f"no message {text!r} among {[each.text for each in self.messages]}")
+
+
+class AtOnce(Network):
+    """Delivers each message before :meth:`send` has returned, as a server in the same process may."""
+
+    def send(self, message: Message) -> None:
+        message.arrive()

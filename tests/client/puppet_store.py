@@ -7,7 +7,14 @@ from typing import Any
 from attrs import define, evolve, field
 from twisted.internet.defer import Deferred
 
-from bookkeeper_tx.errors import BookKeeperError, LedgerExists, MetadataConflict, MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.errors import (
+    BookKeeperError,
+    LedgerExists,
+    MetadataConflict,
+    MetadataCorrupt,
+    MetadataUnavailable,
+    NoSuchLedger,
+)
 from bookkeeper_tx.model import BookieServiceInfo, LedgerMetadata, Versioned
 from protocol_specs import ledger_id as ids
 from tests.client.puppet_bookie import PuppetBookie
@@ -29,6 +36,8 @@ class StoredState:
     away: bool = False
     """Whether no request reaches it."""
     records: dict[tuple[str, ...], tuple[bytes, int]] = field(factory=dict)
+    corrupt: set[int] = field(factory=set)
+    """The ledgers whose metadata cannot be understood."""
     history: list[tuple[int, LedgerMetadata]] = field(factory=list)
     """Every write, in order."""
 
@@ -63,7 +72,13 @@ class PuppetStore:
         return self._ask("create", create)
 
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
-        return self._ask("read", lambda: self._find(ledger_id))
+        def read() -> Versioned:
+            found = self._find(ledger_id)
+            if ledger_id in self._state.corrupt:
+                raise MetadataCorrupt(f"metadata of ledger {ledger_id} cannot be understood")
+            return found
+
+        return self._ask("read", read)
 
     def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
         def write() -> Versioned:

@@ -20,6 +20,8 @@ class Cluster:
 
     def __init__(self, bookies: Sequence[str] = ("b1", "b2", "b3", "b4", "b5"), seed: int = 1) -> None:
         self.network = Network()
+        self.store_network = self.network
+        """Carries the messages of the store of each new client."""
         self.bookies = {bookie_id: PuppetBookie(bookie_id) for bookie_id in bookies}
         self.state = StoredState()
         self.clock = Clock()
@@ -28,7 +30,7 @@ class Cluster:
     def client(self, config: ClientConfig | None = None) -> BookKeeper:
         """Return a started client."""
         client = BookKeeper(
-            PuppetStore(self.network, self.state, self.bookies),
+            PuppetStore(self.store_network, self.state, self.bookies),
             config,
             self.clock,
             channels=PuppetChannels(self.network, self.bookies),

@@ -72,3 +72,10 @@ def collected(logs: Logs, start: DLSN | None = None, client: BookKeeper | None =
 
 def payloads(records: list[LogRecord]) -> list[bytes]:
     return [each.payload for each in records]
+
+
+def outcome(deferred: Deferred[Any]) -> list[Any]:
+    """Return a list that will have what ``deferred`` fires with, or its error."""
+    found: list[Any] = []
+    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
+    return found

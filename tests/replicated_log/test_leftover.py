@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import MetadataUnavailable, NotEnoughBookies
+from bookkeeper_tx.errors import ClientClosed, MetadataUnavailable, NotEnoughBookies
 from bookkeeper_tx.replicated_log import DLSN
-from tests.replicated_log.logs import LOG, Logs, payloads
+from tests.replicated_log.logs import LOG, Logs, outcome, payloads
 
 STEPS_OF_A_ROLL = 16
 """So many messages go to and fro while a log is rolled."""
@@ -121,6 +121,24 @@ def test_an_id_that_somebody_has_chosen_meanwhile_is_not_taken() -> None:
     late.arrive()
     assert logs.write(logs.result(opening), b"a") == [DLSN(0, 0)]
     assert chosen not in logs.ledger_ids
+    assert logs.noted == []
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_ledger_whose_maker_is_closed_meanwhile_is_found_by_the_next(made: bool) -> None:
+    """Its client does not hear whether the store has made the ledger."""
+    logs = Logs()
+    network = logs.cluster.network
+    client = logs.client()
+    opening = outcome(logs.logs(client).open_log_writer(LOG))
+    index = network.deliver_until(f"{'reply' if made else 'request'} store create")
+    client.close()
+    network.lose(index)
+    network.run()
+    assert isinstance(opening[0], ClientClosed)
+    assert len(logs.cluster.state.ledgers) == made
+    logs.open(logs.client())
+    assert sorted(logs.cluster.state.ledgers) == logs.ledger_ids
     assert logs.noted == []
 
 

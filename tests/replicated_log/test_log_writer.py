@@ -18,13 +18,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.replicated_log import DLSN, LogWriter
 from tests.client.puppet_store import AnswerLost
-from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, payloads
-
-
-def outcome(deferred: Deferred[Any]) -> list[Any]:
-    found: list[Any] = []
-    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
-    return found
+from tests.replicated_log.logs import LOG, SMALL_CONFIG, Logs, collected, outcome, payloads
 
 
 def store_requests(logs: Logs) -> list[str]:
@@ -173,6 +167,7 @@ def test_a_log_is_rolled_by_size_and_written_meanwhile() -> None:
     for start in range(0, 100, 10):
         writes = [writer.write(b"%05d" % number) for number in range(start, start + 10)]
         found += [logs.result(each) for each in writes]
+        logs.cluster.clock.advance(0)
         logs.cluster.network.run()
     assert found == sorted(found)
     logs.result(writer.close())
@@ -187,9 +182,12 @@ def test_a_ledger_that_grows_while_the_one_before_is_closed_is_rolled_as_well() 
     network = logs.cluster.network
     logs.write(writer, b"x" * 10)
     writer.write(b"x" * 10)
+    logs.cluster.clock.advance(0)
     held = network.messages.pop(network.deliver_until("write CLOSED"))  # the store is slow
     assert logs.write(writer, *[b"y" * 10] * 5)[0] == DLSN(1, 0)
     held.arrive()
+    network.run()
+    logs.cluster.clock.advance(0)
     network.run()
     assert logs.write(writer, b"z") == [DLSN(2, 0)]
 

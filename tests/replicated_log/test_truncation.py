@@ -17,13 +17,7 @@ from bookkeeper_tx.errors import (
 from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
 from tests.client.puppet_store import AnswerLost
-from tests.replicated_log.logs import LOG, Logs, payloads
-
-
-def outcome(deferred: Deferred[Any]) -> list[Any]:
-    found: list[Any] = []
-    deferred.addCallbacks(found.append, lambda failure: found.append(failure.value))
-    return found
+from tests.replicated_log.logs import LOG, Logs, outcome, payloads
 
 
 def filled(count: int) -> Logs:

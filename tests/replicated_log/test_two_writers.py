@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.replicated_log import LogRecord, LogWriter
+from tests.client.puppet_network import AtOnce
 from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, collected
 from tests.replicated_log.one_order import Acknowledged, check
@@ -57,8 +58,12 @@ class Service:
         self.sent.append([])
 
 
-def interleave(random: Random, lossy: bool) -> tuple[Logs, Acknowledged, list[Service]]:
+def interleave(
+    random: Random, lossy: bool, store_answers_at_once: bool = False
+) -> tuple[Logs, Acknowledged, list[Service]]:
     logs, acknowledged = Logs(ensemble_size=2), Acknowledged()
+    if store_answers_at_once:
+        logs.cluster.store_network = AtOnce()
     services = [Service(name, logs, acknowledged) for name in ("one", "two")]
     network = logs.cluster.network
     actions: list[Any] = [
@@ -72,8 +77,8 @@ def interleave(random: Random, lossy: bool) -> tuple[Logs, Acknowledged, list[Se
     for _ in range(random.randint(50, 900)):
         if random.random() < 0.15:
             random.choice(actions)()
-        if random.random() < 0.01:
-            logs.cluster.clock.advance(5)
+        if random.random() < 0.2:
+            logs.cluster.clock.advance(5 if random.random() < 0.05 else 0)
         if network.messages:
             index = random.randrange(len(network.messages)) if random.random() < 0.5 else 0
             if lossy and random.random() < 0.02:
@@ -103,6 +108,15 @@ def test_of_two_writers_there_is_one_order(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_messages_that_are_lost_change_nothing_of_that(seed: int) -> None:
     logs, acknowledged, services = interleave(Random(seed), lossy=True)
+    logs.cluster.clock.advance(600)
+    logs.cluster.network.run()
+    check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_store_that_answers_at_once_changes_nothing_of_that(seed: int) -> None:
+    logs, acknowledged, services = interleave(Random(seed), lossy=True, store_answers_at_once=True)
     logs.cluster.clock.advance(600)
     logs.cluster.network.run()
     check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])

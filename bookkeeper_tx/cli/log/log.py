@@ -1,24 +1,20 @@
 """``bktx log``: the commands on lists of ledgers; the others are in log_append and log_read."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.table import Table
 
 from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.connect import connected
 from bookkeeper_tx.cli.ledger.ledger_write import quorums
-from bookkeeper_tx.cli.log import log_append, log_read
+from bookkeeper_tx.cli.log import log_append, log_read, log_table
 from bookkeeper_tx.cli.log.position import position
 from bookkeeper_tx.cli.progress import progress
 from bookkeeper_tx.cli.run import run
-from bookkeeper_tx.errors import NoSuchLog
 from bookkeeper_tx.model import DigestType
-from bookkeeper_tx.replicated_log import DLSN, LogState, Namespace
-from bookkeeper_tx.text.tables import print_table
+from bookkeeper_tx.replicated_log import DLSN, Namespace
 
 
 @click.group()
@@ -82,20 +78,21 @@ def truncate(metadata_uri: str, password: bytes, name: str, dlsn: DLSN) -> None:
 @options.metadata
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a log.")
 def list_logs(metadata_uri: str, as_json: bool) -> None:
-    """List the logs with their starts, how many ledgers they have, and their quorums."""
+    """List the logs with their starts, how many ledgers they have, and their quorums.
 
-    async def operation(reactor: Any) -> list[LogState]:
-        found = []
+    A log whose records cannot be understood is listed with what is wrong; the exit code is 1 then.
+    """
+
+    async def operation(reactor: Any) -> list[log_table.Row]:
         async with connected(reactor, metadata_uri) as client:
-            logs = Namespace(client)
-            for name in await logs.list_logs():
-                try:
-                    found.append(await logs.log_state(name))
-                except NoSuchLog:
-                    continue  # it has just been deleted
-        return found
+            return await log_table.rows(Namespace(client))
 
-    _show(run(operation), as_json)
+    found = run(operation)
+    log_table.show_rows(found, as_json)
+    bad = [each.name for each in found if each.state is None]
+    if bad:
+        click.echo(f"error: of {len(found)} logs, these cannot be understood: {', '.join(bad)}", err=True)
+        raise click.exceptions.Exit(1)
 
 
 @log.command()
@@ -134,36 +131,3 @@ def _deleting() -> Iterator[Callable[[], None]]:
 
     with progress(lambda: f"{count:,} ledgers deleted") as advance:
         yield deleted
-
-
-def _show(found: list[LogState], as_json: bool) -> None:
-    if as_json:
-        for each in found:
-            properties = each.properties
-            click.echo(
-                json.dumps(
-                    {
-                        "name": each.name,
-                        "first": str(each.first_dlsn),
-                        "ledgers": each.segment_count,
-                        "ensemble_size": properties.ensemble_size,
-                        "write_quorum_size": properties.write_quorum_size,
-                        "ack_quorum_size": properties.ack_quorum_size,
-                        "digest": properties.digest_type.name,
-                        "deleting": each.deleting,
-                    }
-                )
-            )
-        return
-    if not found:
-        click.echo("there is no log", err=True)
-        return
-    table = Table("log", "first", "ledgers", "E/Qw/Qa", "digest", box=None, pad_edge=False)
-    table.columns[2].justify = "right"
-    for each in found:
-        properties = each.properties
-        sizes = properties.ensemble_size, properties.write_quorum_size, properties.ack_quorum_size
-        quorum = "/".join(map(str, sizes))
-        start = "being deleted" if each.deleting else str(each.first_dlsn)
-        table.add_row(each.name, start, f"{each.segment_count:,}", quorum, properties.digest_type.name)
-    print_table(table)

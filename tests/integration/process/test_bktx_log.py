@@ -2,8 +2,11 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,6 +170,44 @@ def test_a_log_is_truncated_and_deleted(cluster: LocalCluster, run: Run) -> None
     deleted = bktx("log", "delete", name, "--yes", *uri)
     assert (deleted.returncode, deleted.stderr) == (0, b"deleted log short\n")
     assert "short" not in run("list")
+
+
+def test_logs_are_listed_beside_one_that_cannot_be_understood(tmp_path: Path) -> None:
+    uri = f"sqlite://{tmp_path / 'cluster.db'}"
+    assert bktx("cluster", "init", "--metadata", uri).returncode == 0
+    for name in ("bad", "good"):
+        assert bktx("log", "create", name, BKTX_METADATA=uri).returncode == 0
+    with closing(sqlite3.connect(tmp_path / "cluster.db")) as connection, connection:
+        assert connection.execute("UPDATE records SET data = x'7b' WHERE path = 'logs/bad'").rowcount == 1
+    as_json, as_table = (bktx("log", "list", *option, BKTX_METADATA=uri) for option in (["--json"], []))
+    bad, good = map(json.loads, as_json.stdout.splitlines())
+    assert (bad["name"], good["name"], good["ledgers"]) == ("bad", "good", 0)
+    assert "the properties of log bad cannot be understood" in bad["error"]
+    assert "the properties of log bad cannot be understood" in as_table.stdout.splitlines()[1].decode()
+    assert as_table.stdout.splitlines()[2].startswith(b"good  0:0")
+    for done in (as_json, as_table):
+        assert (done.returncode, done.stderr) == (1, b"error: of 2 logs, these cannot be understood: bad\n")
+
+
+def test_a_log_with_a_ledger_that_cannot_be_understood_is_deleted_once_that_is(tmp_path: Path) -> None:
+    with LocalCluster(tmp_path, 1) as cluster:
+
+        def run(*arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+            return bktx(*arguments, stdin=stdin, BKTX_METADATA=cluster.metadata_uri)
+
+        assert run("log", "create", "orders", "--replicas", "1").returncode == 0
+        assert run("log", "append", "orders", stdin=b"a").returncode == 0
+        path = cluster.metadata_uri.removeprefix("sqlite://")
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE ledgers SET record = x'00'")
+            ((ledger_id,),) = connection.execute("SELECT ledger_id FROM ledgers")
+        refused = run("log", "delete", "orders", "--yes")
+        assert refused.returncode == 1
+        text = f"error: log orders is not deleted: its ledger {ledger_id} cannot be fenced"
+        assert refused.stderr.decode().startswith(text)
+        assert run("ledger", "delete", str(ledger_id), "--yes").returncode == 0
+        assert run("log", "delete", "orders", "--yes").returncode == 0
+        assert run("log", "list").stderr == b"there is no log\n"
 
 
 @pytest.mark.parametrize(
