@@ -1,7 +1,8 @@
 """Here Java's bookies and clients and their ZooKeeper run in containers, whatever runs them elsewhere.
 
 A module takes a few tests of ``tests/integration/java``, one of each kind, to see that it makes no difference where
-Java runs. ``--java-target docker`` runs all of those so.
+Java runs. ``--java-target docker`` runs all of those so. The two modules ``…_in_every_run`` need no ``--full``: half a
+minute for a ZooKeeper, a bookie and a client.
 """
 
 from collections.abc import Iterator
