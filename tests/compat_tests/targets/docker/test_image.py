@@ -139,3 +139,14 @@ def test_java_of_an_official_image_finds_the_jars(path: str, given: str, run: st
     words = [*entrypoint, "-cp", given, "Main", "--add-opens=x y"]
     said = subprocess.run(words, env={"PATH": str(folder)}, capture_output=True, text=True, check=True).stdout
     assert said == f"-cp {run.replace('ZK', str(tmp_path / 'zk'))} Main --add-opens=x y "
+
+
+def test_a_program_is_seen_under_its_own_path(tmp_path: Path) -> None:
+    daemon, imported = daemon_with(set(), set())
+    found = image.program_image(daemon, tmp_path / "etcd", {"BKTX_DOCKER_MOUNTS": "/a"})
+    (made,) = imported
+    assert made["tag"].startswith("etcd-")
+    assert (found.name, found.ours, found.entrypoint) == (f"bookkeeper-conformance-local:{made['tag']}", True, ())
+    assert {("/usr", "/usr"), (str(tmp_path), str(tmp_path)), ("/a", "/a")} <= set(found.mounts)
+    assert "this machine's" in found.how
+    assert "not an official one" in found.how
