@@ -11,7 +11,7 @@ import io
 import os
 import secrets
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +72,20 @@ def find_image(daemon: Daemon, product: Product, environment: Mapping[str, str] 
     """The official image, pulled if need be, else the local one; raises ``Unavailable`` if that has no jars or JVM."""
     official = OFFICIAL_NAMES[product.name].format(release=product.release)
     name = environment.get(_VARIABLES[product.name], official).format(release=product.release)
-    if environment.get("BKTX_DOCKER_LOCAL") == "1":
-        return local_image(daemon, product, "as BKTX_DOCKER_LOCAL=1 asks", environment)
-    missing = _pull_error(daemon, name)
-    if missing is not None:
-        return local_image(daemon, product, f"which could not be had: {missing}", environment)
+    why = why_local(daemon, name, environment)
+    if why is not None:
+        return local_image(daemon, product, why, environment)
     described = f"the official image {name}" if name == official else f"the image {name}"
     entrypoint = ("/bin/sh", "-c", _JAVA_OF_THE_IMAGE, "java")
     return Image(name, described, entrypoint, _OFFICIAL_JARS[product.name], _extra_mounts(environment))
+
+
+def why_local(daemon: Daemon, name: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Pull an image if need be; why not, where a local one is to be made."""
+    if environment.get("BKTX_DOCKER_LOCAL") == "1":
+        return "as BKTX_DOCKER_LOCAL=1 asks"
+    missing = _pull_error(daemon, name)
+    return None if missing is None else f"which could not be had: {missing}"
 
 
 def local_image(daemon: Daemon, product: Product, why: str, environment: Mapping[str, str]) -> Image:
@@ -100,7 +106,7 @@ def program_image(daemon: Daemon, program: Path, environment: Mapping[str, str] 
 
 
 def _over_the_system(daemon: Daemon, tag: str, folders: Iterable[Path], environment: Mapping[str, str]) -> Image:
-    links = {each: os.readlink(f"/{each}") for each in _OF_THE_SYSTEM if Path(f"/{each}").is_symlink()}
+    links = system_links()
     name = import_image(daemon, tag, archive(links))
     seen = ["/usr", *(f"/{each}" for each in _OF_THE_SYSTEM if each not in links), *map(str, folders)]
     mounts = tuple((folder, folder) for folder in seen if Path(folder).is_dir())
@@ -114,8 +120,13 @@ def import_image(daemon: Daemon, tag: str, data: bytes, changes: Sequence[str] =
     return f"{LOCAL_REPOSITORY}:{tag}"
 
 
-def archive(links: Mapping[str, str]) -> bytes:
-    """The local image as a tar file."""
+def system_links() -> dict[str, str]:
+    """The links that this machine's root has in the place of folders, as ``/bin`` to ``usr/bin``."""
+    return {each: os.readlink(f"/{each}") for each in _OF_THE_SYSTEM if Path(f"/{each}").is_symlink()}
+
+
+def archive(links: Mapping[str, str], files: Mapping[str, bytes] = {}, programs: Container[str] = ()) -> bytes:
+    """A local image as a tar file: empty folders, links, and what it has of files, some of them programs."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for name in _EMPTY:
@@ -126,6 +137,10 @@ def archive(links: Mapping[str, str]) -> bytes:
             link = tarfile.TarInfo(name)
             link.type, link.linkname = tarfile.SYMTYPE, place
             tar.addfile(link)
+        for name, contents in files.items():
+            file = tarfile.TarInfo(name)
+            file.size, file.mode = len(contents), 0o755 if name in programs else 0o644
+            tar.addfile(file, io.BytesIO(contents))
     return buffer.getvalue()
 
 

@@ -99,6 +99,13 @@ def test_the_local_image_holds_next_to_nothing() -> None:
     assert not any(entry.isfile() for entry in entries.values())
 
 
+def test_a_local_image_may_have_files_and_programs() -> None:
+    data = image.archive({"bin": "usr/bin"}, {"usr/bin/sh": b"#!", "etc/passwd": b"root"}, {"usr/bin/sh"})
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        files = {entry.name: (entry.mode, tar.extractfile(entry).read()) for entry in tar if entry.isfile()}
+    assert files == {"usr/bin/sh": (0o755, b"#!"), "etc/passwd": (0o644, b"root")}
+
+
 def test_an_image_shows_another_folder(tmp_path: Any) -> None:
     plain = image.Image("name", "how", ("java",), "*", (("/usr", "/usr"),))
     assert plain.with_folders([tmp_path]).mounts == (("/usr", "/usr"), (str(tmp_path), str(tmp_path)))
