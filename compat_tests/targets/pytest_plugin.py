@@ -4,9 +4,9 @@
   them. ``@pytest.mark.releases(since="4.17", until=..., main=True)`` says which releases it is for, and ``main`` that
   it always runs on 4.16.6, which has no batch read, as well as on 4.18.0.
   ``--java-releases 4.9.2,4.18.0`` (or ``BKTX_JAVA_RELEASES``) asks for these only.
-* ``--java-target docker`` (or ``BKTX_JAVA_TARGET``) has Java's bookies and clients and ZooKeeper run in containers;
-  ``java``, the default, on a local JVM. A test that takes ``java_target`` is told which it is; a module that uses
-  ``java_in_containers`` has them in containers in either case.
+* ``--java-target docker`` (or ``BKTX_JAVA_TARGET``) has Java's bookies and clients, ZooKeeper and etcd run in
+  containers; ``java``, the default, on this machine. A test that takes ``java_target`` is told which it is; a module
+  that uses ``java_in_containers`` has Java and ZooKeeper in containers in either case.
 * With ``--full --keep-runs DIR`` the tests that judge whole targets leave their runs there as JSON, to be published.
 * A test marked ``full`` runs with ``--full`` (or ``BKTX_FULL=1``) only.
 * :class:`Unavailable` in a test or a fixture means *not checked here*. With ``CI=true`` that is a failure, as is any

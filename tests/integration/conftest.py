@@ -3,7 +3,7 @@
 Fixtures:
 
 ``zookeeper``      one running server for the session (:class:`ZooKeeper`: ``hosts``, ``pause()``, ``resume()``)
-``etcd``           the same of etcd (:class:`Etcd`)
+``etcd``           the same of etcd (:class:`Etcd`), in a container where Java is
 ``cluster``        an empty, initialised cluster for this test (:class:`Cluster`: ``uri``, ``writable_ids()``)
 ``java_release``   the release of this run of the test; see ``@pytest.mark.releases`` in the plugin
 ``java_bookie``    ``java_bookie(release, **options)`` starts a :class:`JavaBookie` in the test's cluster
@@ -28,6 +28,7 @@ from compat_tests.targets.etcd import Etcd
 from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.java.targets import JavaTargets, new_cluster
+from compat_tests.targets.process import ServerProcess
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.spark.spark_session import spark as spark
 from tests.integration.support.our_client import FACES, face_of_clients
@@ -54,8 +55,9 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
 
 
 @pytest.fixture(scope="session")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    with Etcd(tmp_path_factory.mktemp("etcd")) as server:
+def etcd(java_target: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    runs_in = request.getfixturevalue("java_containers").process if java_target == "docker" else ServerProcess
+    with Etcd(tmp_path_factory.mktemp("etcd"), make_process=runs_in) as server:
         yield server
 
 

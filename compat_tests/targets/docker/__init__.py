@@ -1,4 +1,4 @@
-"""Java's bookies and clients, and ZooKeeper, in containers by testcontainers: official images, else tiny local ones.
+"""Java's bookies and clients, ZooKeeper and etcd in containers by testcontainers: official images, else tiny ones.
 
 The containers share this machine's network and listen on 127.0.0.1 only; their directories are ours, mounted under the
 same paths. So the daemon has to be on this machine.

@@ -1,10 +1,10 @@
-"""Runs Java programs in containers: a daemon, and an image for each release, found when a program needs them."""
+"""Runs programs in containers: a daemon, and an image for each release, found when a program needs them."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from compat_tests.targets.cache import exclusive
 from compat_tests.targets.docker.attached import render
 from compat_tests.targets.docker.container import ContainerProcess, Recipe
 from compat_tests.targets.docker.daemon import Daemon, find_daemon
-from compat_tests.targets.docker.image import Image, find_image
+from compat_tests.targets.docker.image import Image, find_image, program_image
 from compat_tests.targets.java.class_archive import CLASSES
 from compat_tests.targets.java_program import JavaProgram, Product
 from compat_tests.targets.lifetime import Lifetime
@@ -72,6 +72,21 @@ class Containers:
         self._lifetime.finally_do(process.remove)
         return process
 
+    def process(self, name: str, command: list[str], log: Path) -> ContainerProcess:
+        """A container that has not been made, with a program of this machine; it may write to its log's folder."""
+        image = self.image(Path(command[0]).name, lambda daemon: program_image(daemon, Path(command[0])))
+        recipe = Recipe(
+            url=self.daemon.url,
+            image=image,
+            command=command,
+            log=str(log),
+            work_dir=str(log.parent),
+            folders=self._shared_folders,
+        )
+        process = ContainerProcess(name, recipe)
+        self._lifetime.finally_do(process.remove)
+        return process
+
     def command(self, program: JavaProgram) -> list[str]:
         """A command that runs a container."""
         return [sys.executable, "-m", "compat_tests.targets.docker.attached", render(self._recipe(program))]
@@ -88,24 +103,32 @@ class Containers:
             command=program.words(image.class_path),
             log=str(program.log),
             work_dir=str(program.work_dir),
-            folders=(str(self._lifetime.root), *archives, *self._folders),
+            folders=(*self._shared_folders, *archives),
         )
 
+    @property
+    def _shared_folders(self) -> tuple[str, ...]:
+        return (str(self._lifetime.root), *self._folders)
+
     def _image(self, product: Product) -> Image:
+        return self.image(product.tag, lambda daemon: find_image(daemon, product))
+
+    def image(self, tag: str, find: Callable[[Daemon], Image]) -> Image:
+        """The image that reports call by this tag, looked for once; it is removed at the end if we made it."""
         daemon = self.daemon
         with self._lock:
-            if product.tag not in self._images:
+            if tag not in self._images:
                 try:
-                    self._images[product.tag] = self._find_image(daemon, product)
+                    self._images[tag] = self._find_image(daemon, find)
                 except Unavailable as missing:
-                    self._images[product.tag] = missing
-            found = self._images[product.tag]
+                    self._images[tag] = missing
+            found = self._images[tag]
         if isinstance(found, Unavailable):
             raise found
         return found
 
-    def _find_image(self, daemon: Daemon, product: Product) -> Image:
-        image = find_image(daemon, product)
+    def _find_image(self, daemon: Daemon, find: Callable[[Daemon], Image]) -> Image:
+        image = find(daemon)
         if image.ours:
             self._lifetime.finally_do(lambda: _remove(daemon.client, image.name))
             guardian.watch_docker(daemon.url, f"/images/{image.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -31,7 +32,8 @@ _START_TIMEOUT_S = 60.0
 #: Requests to a daemon are answered in milliseconds, but for a pull.
 _REQUEST_TIMEOUT_S = 600
 
-_APT = ("apt-get", "-y", "-q", "--no-install-recommends")
+#: Somebody else may be installing, and a mirror may be busy.
+_APT = ("apt-get", "-y", "-q", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3")
 
 
 @attrs.frozen
@@ -49,6 +51,15 @@ class Daemon:
         """The environment in which Docker's own library finds it."""
         return {"DOCKER_HOST": self.url}
 
+    def why_apart(self) -> str | None:
+        """Why its containers would not have this machine's network and files under their own paths, if so."""
+        info = self.client.info()
+        if (info["Name"], info["KernelVersion"]) != (platform.node(), platform.release()):
+            return f"is on another machine, or in a virtual one ({info['Name']})"
+        if any("name=rootless" in each or "name=userns" in each for each in info["SecurityOptions"] or ()):
+            return "gives containers other users, and rootless another network, than this machine's"
+        return None
+
 
 def find_daemon(lifetime: Lifetime, environment: Mapping[str, str] = os.environ) -> Daemon:
     """The daemon to use; raises :class:`Unavailable` with what to do where there is none."""
@@ -58,8 +69,14 @@ def find_daemon(lifetime: Lifetime, environment: Mapping[str, str] = os.environ)
         found = _connect(url, "the daemon at DOCKER_HOST")
         if found is None:
             raise Unavailable(f"no Docker: DOCKER_HOST is {url}, and no daemon answers there; start it, or unset that")
-        return found
-    return _connect(f"unix://{_DEFAULT_SOCKET}", "this machine's daemon") or _start_private(lifetime, environment)
+    else:
+        found = _connect(f"unix://{_DEFAULT_SOCKET}", "this machine's daemon")
+        if found is None:
+            return _start_private(lifetime, environment)
+    apart = found.why_apart()
+    if apart is not None:
+        raise Unavailable(f"no Docker: the daemon at {found.url} {apart}; these containers need one of this machine's")
+    return found
 
 
 def _library() -> Any:
@@ -87,8 +104,9 @@ def _start_private(lifetime: Lifetime, environment: Mapping[str, str]) -> Daemon
             "no Docker: no daemon answers, and only root could start one; start it and see that you may use its "
             f"socket {_DEFAULT_SOCKET}, or set DOCKER_HOST"
         )
-    if shutil.which("dockerd") is None:
-        _install(environment)
+    with exclusive("docker"):  # one of several workers installs it
+        if shutil.which("dockerd") is None:
+            _install(environment)
     server = PrivateDaemon(lifetime.directory("docker"))
     lifetime.finally_do(server.remove)
     try:
@@ -110,11 +128,10 @@ def _install(environment: Mapping[str, str]) -> None:
             "BKTX_INSTALL_DOCKER=1 to have that done, or start a daemon"
         )
     quiet = {**environment, "DEBIAN_FRONTEND": "noninteractive"}
-    with exclusive("docker"):
-        for words in (("update",), ("install", "docker.io")):
-            done = subprocess.run([*_APT, *words], env=quiet, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise Unavailable(f"no Docker: {' '.join([*_APT, *words])} failed: {done.stderr.strip()[-500:]}")
+    for words in (("update",), ("install", "docker.io")):
+        done = subprocess.run([*_APT, *words], env=quiet, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Unavailable(f"no Docker: {' '.join([*_APT, *words])} failed: {done.stderr.strip()[-500:]}")
 
 
 class PrivateDaemon:

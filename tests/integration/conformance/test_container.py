@@ -1,44 +1,51 @@
 """The container image for other projects is built, and runs the suite."""
 
-from collections.abc import Iterator
+import os
+import re
+import secrets
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat_tests.targets.docker.daemon import Daemon, find_daemon
-from compat_tests.targets.lifetime import Lifetime
-from compat_tests.targets.unavailable import Unavailable
+from compat_tests.targets.docker.containers import Containers
+from compat_tests.targets.docker.daemon import Daemon
+from compat_tests.targets.docker.image import LOCAL_REPOSITORY, Image
+from tests.integration.support.python_image import python_image
 
 ROOT = Path(__file__).parent.parent.parent.parent
-BASE = "python:3.11-slim"
-NAME = "bookkeeper-conformance:under-test"
+CONTAINERFILE = ROOT / "compat_tests" / "container" / "Containerfile"
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+
+
+def built(daemon: Daemon, python: Image, stage: str | None) -> Image:
+    """The image up to a stage, or the whole one."""
+    name = f"{LOCAL_REPOSITORY}:suite-{secrets.token_hex(4)}"
+    options: Any = {
+        "path": str(ROOT),
+        "dockerfile": str(CONTAINERFILE.relative_to(ROOT)),
+        "buildargs": {"PYTHON": python.name, **{each: os.environ[each] for each in PROXIES if each in os.environ}},
+        "network_mode": "host",
+        "rm": True,
+        "forcerm": True,
+    }
+    daemon.client.images.build(tag=name, target=stage, **options)
+    return Image(name, f"the suite's own, by its {CONTAINERFILE.name}{f' up to {stage}' if stage else ''}", ours=True)
 
 
 @pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    with Lifetime() as lifetime:
-        try:
-            yield find_daemon(lifetime)
-        except Unavailable as reason:
-            pytest.skip(f"not checked: {reason}")
+def daemon(java_containers: Containers) -> Daemon:
+    return java_containers.daemon
 
 
 @pytest.fixture(scope="module")
-def image(daemon: Daemon) -> Iterator[str]:
-    import docker
-
-    try:
-        daemon.client.images.get(BASE)
-    except docker.errors.ImageNotFound:
-        try:
-            daemon.client.images.pull(BASE)
-        except (docker.errors.APIError, OSError) as reason:
-            pytest.skip(f"not checked: {BASE} is neither here nor to be had: {reason}")
-    options: Any = {"dockerfile": "compat_tests/container/Containerfile", "rm": True, "network_mode": "host"}
-    daemon.client.images.build(path=str(ROOT), tag=NAME, **options)
-    yield NAME
-    daemon.client.images.remove(NAME, force=True)
+def image(java_containers: Containers) -> str:
+    base = re.search(r"^ARG PYTHON=(\S+)$", CONTAINERFILE.read_text(encoding="utf-8"), re.M)
+    assert base is not None
+    python = java_containers.image("python", lambda daemon: python_image(daemon, base[1]))
+    # A stage that has no name would stay behind.
+    java_containers.image("suite-build", lambda daemon: built(daemon, python, "build"))
+    return java_containers.image("suite", lambda daemon: built(daemon, python, None)).name
 
 
 @pytest.mark.docker

@@ -1,6 +1,7 @@
-"""Our client on Java's bookies in containers: they serve a batch read, refuse it, or end the connection on it.
+"""Our client on Java's bookies in containers: they refuse a batch read, or end the connection on it.
 
-4.18.0 serves batches over V2 and answers a bad request over V3; 4.16.6 ends the connection.
+4.18.0 answers a bad request over V3, and 4.16.6 ends the connection. That 4.18.0 serves batches over V2 is in
+test_our_client_in_every_run.py.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from compat_tests.targets.java.bookie import JavaBookie
 from compat_tests.targets.java.client import JavaClient
 from compat_tests.targets.java.targets import JavaTargets, new_cluster
 from tests.integration.java.test_our_client_on_java import ours as ours
-from tests.integration.java.test_our_client_on_java import test_reads_in_batches as test_reads_in_batches
 from tests.integration.java.test_our_client_on_java import (
     test_reads_singly_where_batch_read_is_lacking as test_reads_singly_where_batch_read_is_lacking,
 )

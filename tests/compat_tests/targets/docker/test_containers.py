@@ -79,6 +79,20 @@ def test_a_program_has_its_words_and_folders(lifetime: Lifetime, tmp_path: Path)
     assert recipe.image.mounts == ((str(tmp_path), str(tmp_path)),), "its classes; the image has the jars"
 
 
+def test_a_program_of_this_machine_has_an_image_of_its_own(
+    lifetime: Lifetime, asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(containers, "program_image", lambda daemon, program: Image(str(program), "local"))
+    made = Containers(lifetime, [tmp_path / "shared"])
+    process = made.process("etcd", ["/opt/etcd", "--option"], tmp_path / "work/log")
+    assert (process.command, process.log) == (["/opt/etcd", "--option"], tmp_path / "work/log")
+    recipe = process._recipe
+    assert (recipe.image.name, recipe.work_dir) == ("/opt/etcd", str(tmp_path / "work"))
+    assert recipe.folders == (str(lifetime.root), str(tmp_path / "shared"))
+    assert made.used() == ["in Docker, by a daemon:", "etcd: local"]
+    assert asked == ["daemon"]
+
+
 @pytest.mark.usefixtures("asked")
 def test_only_this_machines_jvm_maps_its_archives(lifetime: Lifetime, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not Containers(lifetime).maps_classes(PRODUCT)

@@ -99,6 +99,13 @@ def test_the_local_image_holds_next_to_nothing() -> None:
     assert not any(entry.isfile() for entry in entries.values())
 
 
+def test_a_local_image_may_have_files_and_programs() -> None:
+    data = image.archive({"bin": "usr/bin"}, {"usr/bin/sh": b"#!", "etc/passwd": b"root"}, {"usr/bin/sh"})
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        files = {entry.name: (entry.mode, tar.extractfile(entry).read()) for entry in tar if entry.isfile()}
+    assert files == {"usr/bin/sh": (0o755, b"#!"), "etc/passwd": (0o644, b"root")}
+
+
 def test_an_image_shows_another_folder(tmp_path: Any) -> None:
     plain = image.Image("name", "how", ("java",), "*", (("/usr", "/usr"),))
     assert plain.with_folders([tmp_path]).mounts == (("/usr", "/usr"), (str(tmp_path), str(tmp_path)))
@@ -139,3 +146,14 @@ def test_java_of_an_official_image_finds_the_jars(path: str, given: str, run: st
     words = [*entrypoint, "-cp", given, "Main", "--add-opens=x y"]
     said = subprocess.run(words, env={"PATH": str(folder)}, capture_output=True, text=True, check=True).stdout
     assert said == f"-cp {run.replace('ZK', str(tmp_path / 'zk'))} Main --add-opens=x y "
+
+
+def test_a_program_is_seen_under_its_own_path(tmp_path: Path) -> None:
+    daemon, imported = daemon_with(set(), set())
+    found = image.program_image(daemon, tmp_path / "etcd", {"BKTX_DOCKER_MOUNTS": "/a"})
+    (made,) = imported
+    assert made["tag"].startswith("etcd-")
+    assert (found.name, found.ours, found.entrypoint) == (f"bookkeeper-conformance-local:{made['tag']}", True, ())
+    assert {("/usr", "/usr"), (str(tmp_path), str(tmp_path)), ("/a", "/a")} <= set(found.mounts)
+    assert "this machine's" in found.how
+    assert "not an official one" in found.how
