@@ -53,19 +53,24 @@ class IndexHeader:
     def unpack(cls, path: str, data: bytes) -> "IndexHeader":
         """Return the header in ``data``, from the file ``path``; raises StorageFailed."""
         if len(data) < spec.HEADER_SIZE:
-            raise StorageFailed(f"index {path} ends within its header, after {len(data)} bytes")
+            raise _damaged(path, f"it ends within its header, after {len(data)} bytes")
         try:
             version_found, header = _unpacked(data)
         except ConstructError as error:
-            raise StorageFailed(f"index {path} has no valid header: {error}") from error
+            reason = str(error).splitlines()[-1]  # those before say where in the header
+            raise _damaged(path, f"it has no valid header: {reason}") from error
         if not 0 <= version_found <= spec.VERSION:
-            raise StorageFailed(f"index {path} is of version {version_found}, the newest known is {spec.VERSION}")
+            raise _damaged(path, f"or of a newer release: version {version_found}, the newest known is {spec.VERSION}")
         if header.explicit_lac:
             try:
                 version.explicit_lac_of(header.explicit_lac)
             except Malformed as error:
-                raise StorageFailed(f"index {path} has a bad explicit last add confirmed: {error}") from error
+                raise _damaged(path, f"it has a bad explicit last add confirmed: {error}") from error
         return header
+
+
+def _damaged(path: str, reason: str) -> StorageFailed:
+    return StorageFailed(f"index {path} is damaged, {reason}; `bktx bookie regenerate-index` makes it anew")
 
 
 @lru_cache(HEADERS_MAX)

@@ -108,7 +108,7 @@ def test_a_ledger_whose_index_is_damaged_cannot_be_marked_until_that_is_moved_aw
     path = bookie.storage.indexes.path(1)
     bookie.disk.open(path, writable=True).write(bytes(1024), 0)
     bookie.open()
-    with pytest.raises(StorageFailed, match=rf"(?s)ledger 1 may .* index {path} has no valid header.*; or move that"):
+    with pytest.raises(StorageFailed, match=rf"(?s)ledger 1 may .* index {path} is damaged, .*; or move that"):
         bookie.mark()
     bookie.disk.remove(path)
     bookie.open()

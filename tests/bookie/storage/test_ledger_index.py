@@ -101,7 +101,7 @@ def test_headers_are_those_of_the_vectors() -> None:
 )
 def test_a_broken_header_is_refused(at: int, data: bytes) -> None:
     good = HEADER.pack()
-    with pytest.raises(StorageFailed):
+    with pytest.raises(StorageFailed, match=r"^index x is damaged, .* `bktx bookie regenerate-index` makes it anew$"):
         IndexHeader.unpack("x", good[:at] + data + good[at + len(data) :])
 
 

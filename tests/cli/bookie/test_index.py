@@ -43,7 +43,7 @@ def test_a_damaged_header_is_one_error(tmp_path: Path) -> None:
     (make(tmp_path) / "current" / "0" / "5" / "5.idx").write_bytes(b"JUNK" * 1000)
     result = run("index", "--data", tmp_path, 5)
     assert isinstance(result.exception, StorageFailed)
-    assert "5.idx has no valid header" in str(result.exception)
+    assert "5.idx is damaged, it has no valid header" in str(result.exception)
 
 
 @pytest.mark.parametrize("command", [["index", 5], ["ledger", 5], ["consistency"]])
