@@ -80,6 +80,7 @@ def test_we_read_javas_lists(java):
         assert sum(group.size > 0 for group in EntryList.decode(encode(entry_ids)).groups) <= len(found.groups)
 
 
+@pytest.mark.full
 def test_a_long_stripe_takes_hardly_any_room(java):
     """Java's own list of a million entries of such a ledger does not fit into a frame."""
     held = stripe(3, 2, 0, 300_000)
@@ -102,6 +103,7 @@ def lost_from(held: list[int]) -> list[list[int]]:
     return [[], held[:1], held[-1:], held[20:23], [held[7], held[30]]]
 
 
+@pytest.mark.full
 def test_missing_entries_of_any_stripe(java):
     """Ours is right for all lists, and Java for lists of ours; for its own only if no hole is wider than one id."""
     cases = [(shape, lost, held) for shape in STRIPES for held in [stripe(*shape, 240)] for lost in lost_from(held)]
@@ -134,6 +136,7 @@ def has_wide_hole(found: EntryList) -> bool:
     return any(after.first - before.end >= 2 for before, after in itertools.pairwise(found.groups))
 
 
+@pytest.mark.full
 def test_javas_defect_as_it_is_published(java):
     """A healthy bookie of E=4, Qw=2: to Java, of its own list, all but the first of 1500 entries are missing (D1).
 

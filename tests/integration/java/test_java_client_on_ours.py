@@ -77,6 +77,7 @@ def test_writes_reads_and_fences(java):
     assert metadata.custom == {"k": b"\0v"}
 
 
+@pytest.mark.full
 @both_dialects
 def test_writer_closes(java):
     writer = java.create_ledger()
@@ -90,6 +91,7 @@ def test_writer_closes(java):
         java.open_ledger(writer.ledger_id)
 
 
+@pytest.mark.full
 @both_dialects
 def test_large_entries(java):
     writer = java.create_ledger()
@@ -160,6 +162,7 @@ def test_recovers_what_a_killed_writer_left_open(java_release, site, java, proto
     assert java.metadata(writer.ledger_id).state == "CLOSED"
 
 
+@pytest.mark.full
 @both_dialects
 def test_recovers_an_empty_ledger(java):
     writer = java.create_ledger()
@@ -169,6 +172,7 @@ def test_recovers_an_empty_ledger(java):
     assert fenced.value.code == FENCED
 
 
+@pytest.mark.full
 @both_dialects
 def test_wrong_password(java):
     writer = java.create_ledger(password=b"secret")
@@ -179,6 +183,7 @@ def test_wrong_password(java):
     assert writer.append(b"1") == 1
 
 
+@pytest.mark.full
 @both_dialects
 def test_last_add_confirmed(java):
     writer = java.create_ledger()
@@ -195,6 +200,7 @@ def test_last_add_confirmed(java):
     assert poll(lambda: reader.read_last_add_confirmed("quorum") == 11)
 
 
+@pytest.mark.full
 @both_dialects
 @pytest.mark.releases(since="4.14")
 def test_explicit_last_add_confirmed(java_release, site, java, protocol, tmp_path):
@@ -208,6 +214,7 @@ def test_explicit_last_add_confirmed(java_release, site, java, protocol, tmp_pat
         assert reader.read(0, 9) == patterns(10, 20)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("protocol", ["v3"])
 def test_asks_for_free_space(site, java):
     free, total = java.bookies()[site.bookie.bookie_id]

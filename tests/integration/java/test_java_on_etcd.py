@@ -105,6 +105,7 @@ def test_what_java_writes_ours_reads_closes_and_deletes(cluster: EtcdCluster, ja
     assert closed.ledger_id not in java.ledgers()
 
 
+@pytest.mark.full
 def test_ids_of_both_are_never_the_same(cluster: EtcdCluster, java: JavaClient) -> None:
     # Java begins with any of the 128 buckets and takes them in turn: the one that ours uses is among them.
     made = [java.create_ledger().ledger_id for _ in range(130)]
@@ -114,6 +115,7 @@ def test_ids_of_both_are_never_the_same(cluster: EtcdCluster, java: JavaClient) 
     assert len({ledger_id >> 56 for ledger_id in made}) == 128
 
 
+@pytest.mark.full
 def test_what_is_ours_alone_does_not_disturb_java(cluster: EtcdCluster, java: JavaClient) -> None:
     scoped = LedgerId(7, SCOPE_ID)
     with open_blocking_store(cluster.uri) as store:

@@ -9,16 +9,15 @@ from compat_tests.targets.lockfile import release_number
 from compat_tests.targets.payloads import hash_of, pattern, patterns
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.support.our_client import poll
-from tests.sampling import only
 
 _FENCED = -101
 _NO_SUCH_LEDGER = (-7, -25)  # the second from 4.10, when the store itself has no such ledger
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.full]
 
 
 @pytest.mark.releases(main=True)
-@pytest.mark.parametrize("protocol", only("v3", ["v2", "v3"]))
+@pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_client_writes_reads_and_fences(java_release, protocol, java_bookie, java_client):
     java_bookie(java_release)
     client = java_client(java_release, v2=protocol == "v2")
@@ -44,7 +43,6 @@ def test_client_writes_reads_and_fences(java_release, protocol, java_bookie, jav
     assert gone.value.code in _NO_SUCH_LEDGER
 
 
-@pytest.mark.full
 def test_batch_read_is_there_from_4_17(java_release, java_bookie, java_client):
     java_bookie(java_release)
     ledger = java_client(java_release, v2=True).create_ledger()
@@ -56,7 +54,6 @@ def test_batch_read_is_there_from_4_17(java_release, java_bookie, java_client):
         assert ledger.batch_read(5, 20) == patterns(50, 10)[5:25]
 
 
-@pytest.mark.full
 def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_bookie):
     bookie = java_bookie(java_release)
     for _ in range(3):
@@ -66,7 +63,6 @@ def test_a_bookie_that_was_just_started_is_stopped_in_order(java_release, java_b
         bookie.start()
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("storage", ["sorted", "interleaved", "db"])
 def test_bookie_keeps_entries_over_kill_and_restart(java_release, storage, java_bookie, java_client):
     bookie = java_bookie(java_release, storage=storage)
@@ -79,7 +75,6 @@ def test_bookie_keeps_entries_over_kill_and_restart(java_release, storage, java_
     assert client.open_ledger(ledger.ledger_id).read_hash(0, 199) == (200, hash_of(patterns(200, 50)))
 
 
-@pytest.mark.full
 def test_bookie_starts_on_the_directories_of_an_older_release(java_bookie, java_client):
     old = java_bookie("4.16.6")
     ledger = java_client("4.16.6").create_ledger()

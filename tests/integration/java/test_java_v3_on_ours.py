@@ -81,6 +81,7 @@ def _knows_all_bookies(site: Site) -> bool:
     return True
 
 
+@pytest.mark.full
 def test_recovery_adds_what_one_bookie_has(site):
     """An entry that only the first bookie of three got: recovery writes it to the others, past the fence."""
     writer = site.java.create_ledger(3, 3, 1, password=PASSWORD)
@@ -118,6 +119,7 @@ def test_tails_with_long_polls(site):
         assert int(reply["last_add_confirmed"]) >= index
 
 
+@pytest.mark.full
 def test_long_poll_expires(site):
     writer = site.java.create_ledger()
     writer.append_many(3, 20, outstanding=1)
@@ -147,6 +149,7 @@ def _opened_at(site: Site, ledger_id: int) -> int:
         return -1
 
 
+@pytest.mark.full
 def test_last_add_confirmed_by_quorum(site):
     writer = site.java.create_ledger(3, 2, 2)
     writer.append_many(20, 20, outstanding=1)
@@ -170,6 +173,7 @@ def test_lists_entries(site, write):
         assert len(listed.groups) <= 5
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_list_of_an_unknown_ledger(site):
     with pytest.raises(JavaError) as unknown:
@@ -177,6 +181,7 @@ def test_list_of_an_unknown_ledger(site):
     assert unknown.value.code == -7
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_client_authenticates_where_that_is_disabled(site, protocol):
     """Its token is answered with the name of no plugin, upon which it goes on."""
@@ -186,6 +191,7 @@ def test_client_authenticates_where_that_is_disabled(site, protocol):
     assert writer.read(0, 9) == patterns(10, 20)
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_tls_is_refused_where_there_is_none(site, tmp_path):
     """Java's client gives the connection up; other clients' connections stay."""
@@ -204,6 +210,7 @@ def test_tls_is_refused_where_there_is_none(site, tmp_path):
     assert writer.append(b"1") == 1
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_request_context_is_taken(site):
     java = site.client(preserveMdcForTaskExecution="true")
@@ -215,6 +222,7 @@ def test_request_context_is_taken(site):
     assert java.driver.submit_values("read", read).result(60)["bodies"] == b"0".hex()
 
 
+@pytest.mark.full
 def test_priorities_and_closing(site):
     """Recovery reads and adds come with a high priority, and are answered all the same."""
     writer = site.java.create_ledger(3, 3, 2)

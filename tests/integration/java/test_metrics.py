@@ -14,7 +14,7 @@ from tests.bookie.metrics.measured_bookie import samples_in
 from tests.integration.java.http_sides import ENTRY_COUNT, Side, two_sides
 from tests.integration.java.http_table import LEDGER, Request
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.full]
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "bookie" / "metrics" / "java_names.json").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def value(metrics: Any, name: str, **labels: str) -> float:
     return float(sum(found))
 
 
-@pytest.mark.parametrize("storage", ["sorted", pytest.param("db", marks=pytest.mark.full)])
+@pytest.mark.parametrize("storage", ["sorted", "db"])
 def test_after_the_same_work_they_tell_the_same(
     zookeeper: Any, java_targets: Any, tmp_path: Path, storage: str
 ) -> None:

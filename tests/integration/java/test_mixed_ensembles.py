@@ -60,6 +60,7 @@ def test_java_reads_in_batches(mixed):
         assert reader.batch_read(start, 50) == payloads[start : start + 50]
 
 
+@pytest.mark.full
 def test_every_bookie_serves_or_lacks_batch_read(java_release, mixed):
     """One ledger a bookie, so that each is asked; reads come out the same."""
     lacks = Capability.LACKS if release_number(java_release) < (4, 17) else Capability.SERVES

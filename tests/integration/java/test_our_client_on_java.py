@@ -107,6 +107,7 @@ def test_reads_in_batches(site, ours, sizes):
     assert wait_for(reader.read_batch, 999, max_count=50, fallback=False).payloads == payloads[999:]
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.17")
 def test_batch_read_ends_where_the_ledger_was_closed(site, ours):
     """A Java bookie serves stray entries past the end, which were never acknowledged."""
@@ -149,6 +150,7 @@ def test_recovers_what_a_writer_left_open(site, protocol):
         assert read(reader, 0, 199, batch=True) == payloads
 
 
+@pytest.mark.full
 def test_recovers_an_empty_ledger(ours):
     writer = ours.create_ledger()
     reader = ours.open_ledger(writer.ledger_id)
@@ -168,6 +170,7 @@ def test_digests(site, ours, digest):
     assert java.read(0, 49) == payloads
 
 
+@pytest.mark.full
 def test_wrong_password(site, ours):
     writer = ours.create_ledger(password=b"secret")
     append(writer, [b"0"])
@@ -193,6 +196,7 @@ def test_follows_a_java_writer(site, ours):
     assert ours.open_ledger(ledger.ledger_id).last_add_confirmed == 100
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_sees_an_explicit_last_add_confirmed(java_release, site, ours, tmp_path):
     """A Java writer publishes its last add confirmed between appends; our reader asks for it over V3."""

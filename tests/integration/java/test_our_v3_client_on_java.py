@@ -93,6 +93,7 @@ def test_waits_for_what_a_java_writer_confirms(site):
     ledger.close()
 
 
+@pytest.mark.full
 def test_wait_expires(site):
     writer = create(site)
     append(writer, [b"0", b"1"])
@@ -122,6 +123,7 @@ def test_tails_a_java_writer_to_the_end(site):
     assert found == patterns(100, 30)
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_publishes_its_last_add_confirmed(site):
     """Before 4.14 a Java client asks for the last entry only."""
@@ -137,6 +139,7 @@ def test_publishes_its_last_add_confirmed(site):
     wait_for(writer.close)
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_wait_is_ended_by_an_explicit_last_add_confirmed(site):
     """A Java writer that falls silent publishes its last entry."""
@@ -174,6 +177,7 @@ def test_asks_for_the_list_of_entries(site, entry_ids):
     assert found.missing(range(3000)) == sorted(set(range(3000)) - set(entry_ids))
 
 
+@pytest.mark.full
 @pytest.mark.releases(since="4.14")
 def test_list_of_an_unknown_ledger(site):
     with pytest.raises(NoSuchLedger):
@@ -192,11 +196,13 @@ def test_list_harms_nothing_where_it_is_unknown(site):
     assert len(writer.metadata.fragments) == 1
 
 
+@pytest.mark.full
 def test_asks_for_disk_space(site):
     space = asked(site, ReadBookieInfo())
     assert 0 < space.free_bytes <= space.total_bytes
 
 
+@pytest.mark.full
 def test_forces_what_is_unknown(site):
     """As Java answers: every entry is durable already."""
     assert asked(site, ForceLedger(999_998)) is None

@@ -56,6 +56,7 @@ def test_java_takes_over_from_our_writer(mixed, quorum):
     assert (metadata.closed, metadata.last_entry_id, metadata.length) == (True, 199, 200 * 50)
 
 
+@pytest.mark.full
 def test_ours_takes_over_while_a_java_writer_writes(mixed):
     """Every entry acknowledged to Java's writer before the fence is in the ledger, and no entry is in two states."""
     writer = mixed.java.create_ledger(3, 3, 2)
@@ -92,6 +93,7 @@ def test_java_takes_over_while_our_writer_writes(mixed):
     assert mixed.ours.open_ledger(writer.ledger_id).last_add_confirmed == last
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("digest", ["CRC32", "MAC", "DUMMY"])
 def test_digests(mixed, digest):
     by_java = mixed.java.create_ledger(3, 3, 2, digest=digest, password=b"secret")
@@ -104,6 +106,7 @@ def test_digests(mixed, digest):
     assert java.read(0, java.opened_at) == patterns(20, 50)
 
 
+@pytest.mark.full
 def test_empty_ledgers(mixed):
     by_java, by_us = mixed.java.create_ledger(3, 3, 2), mixed.ours.create_ledger(3, 3, 2)
     assert mixed.ours.open_ledger(by_java.ledger_id).last_add_confirmed == -1

@@ -114,6 +114,7 @@ def test_our_client_on_java(
         assert read(reader, 0, ENTRIES - 1) == payloads
 
 
+@pytest.mark.full
 @both_dialects
 def test_our_client_sees_javas_certificate(
     java_release: str, java_bookie: Any, secrets: Secrets, protocol: str
@@ -132,6 +133,7 @@ def refusal(uri: str, **settings: Any) -> BookKeeperError:
     return refused.value
 
 
+@pytest.mark.full
 @both_dialects
 def test_java_wants_our_certificate(java_release: str, java_bookie: Any, secrets: Secrets, protocol: str) -> None:
     bookie = java_bookie(java_release, "tls")
@@ -159,6 +161,7 @@ def blocking_config(secrets: Secrets, security: str, protocol: str, **settings: 
     return ClientConfig(protocol=protocol, **settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.full
 @both_dialects
 @securities
 def test_our_blocking_client_on_java(

@@ -12,7 +12,7 @@ from tests.integration.java.talk import Outcome, Talk
 from tests.integration.java.unauthenticated_table import TABLE
 from tests.integration.support.security import Secrets
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.full]
 
 FIRST_LEDGER = 1000
 

@@ -9,7 +9,7 @@ from compat_tests.targets.payloads import pattern, patterns
 from tests.integration.support.mixed_cluster import MixedCluster, mixed_cluster
 from tests.integration.support.our_client import OurClient, append, append_and_close, poll, read, wait_for
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.full]
 
 COUNT = 600
 
@@ -44,7 +44,6 @@ def test_batch_read_goes_to_those_that_serve_it(mixed, ours):
     assert len(writer.metadata.fragments) == 1
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)
 def test_deferred_sync(mixed, ours, quorum):
     """Forced on the bookies of both kinds before it is confirmed."""
@@ -58,7 +57,6 @@ def test_deferred_sync(mixed, ours, quorum):
     assert reader.read(0, 59) == patterns(60, 50)
 
 
-@pytest.mark.full
 def test_java_writes_with_deferred_sync(mixed, ours):
     java = mixed.java_targets.client(mixed.java.release)
     writer = java.create_ledger(3, 2, 2, deferred_sync=True)
@@ -93,7 +91,6 @@ def test_recovers_a_striped_ledger(mixed, ours):
     assert read(reader, 0, 199) == patterns(200, 40)
 
 
-@pytest.mark.full
 def test_publishes_its_last_add_confirmed_to_both(mixed, ours):
     writer = ours.create_ledger(3, 2, 2)
     append(writer, patterns(20, 40))

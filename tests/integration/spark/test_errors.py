@@ -90,6 +90,7 @@ NAMED = {"entries": {"ledger": 1}, "orphans": {"ids": 1}}
 """The options that tables require."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("table", only("entries", TABLES))
 def test_an_option_that_a_table_does_not_know(load: Any, table: str) -> None:
     known = "batchRows" if table not in ("bookies", "orphans") else "metadataTimeoutMs"
@@ -109,6 +110,7 @@ def test_a_table_that_there_is_not(spark: Any, load: Any, site: Site, tmp_path: 
     said(lambda: read.option("table", "ledgers").load(str(tmp_path)).count(), f"load() names '{tmp_path}'")
 
 
+@pytest.mark.full
 def test_what_only_entries_can_be(spark: Any, site: Site, tmp_path: Path) -> None:
     options = {"metadataServiceUri": site.uri, "table": "ledgers"}
     frame = spark.range(3).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload")
@@ -135,6 +137,7 @@ def test_an_option_that_the_sink_does_not_know(spark: Any, site: Site) -> None:
     said(write, "option ensemblesiz is not known; did you mean ensembleSize")
 
 
+@pytest.mark.full
 def test_a_sink_without_a_name(spark: Any, site: Site, tmp_path: Path) -> None:
     text = "option sinkId is missing"
     payload = "cast(cast(id AS STRING) AS BINARY) AS payload"
@@ -159,6 +162,7 @@ def test_a_metadata_store_that_is_not_there(load: Any, table: str, tmp_path: Pat
     said(lambda: load(table=table, **nobody, **named).count(), "no ZooKeeper at 127.0.0.1:1 answered", CHECK_THE_STORE)
 
 
+@pytest.mark.full
 def test_a_sink_whose_metadata_store_is_not_there(spark: Any, tmp_path: Path) -> None:
     def write() -> None:
         frame = spark.range(3).selectExpr("cast(cast(id AS STRING) AS BINARY) AS payload")
@@ -168,6 +172,7 @@ def test_a_sink_whose_metadata_store_is_not_there(spark: Any, tmp_path: Path) ->
     said(write, f"no metadata store at {tmp_path}", CHECK_THE_STORE)
 
 
+@pytest.mark.full
 def test_a_metadata_uri_that_makes_no_sense(load: Any) -> None:
     text = "option metadataServiceUri = 'zoo://x': there is no metadata store 'zoo'; use sqlite://, zk:// or etcd://"
     said(lambda: load(ledger=1, uri="zoo://x").count(), text)
@@ -226,6 +231,7 @@ def test_an_entry_that_is_corrupt_everywhere(load: Any, site: Site) -> None:
     assert [row.entry_id for row in marked.where("NOT digest_ok").collect()] == [CORRUPT]
 
 
+@pytest.mark.full
 def test_metadata_without_a_digest_type(load: Any, site: Site) -> None:
     with open_blocking_store(site.uri) as store:
         found = store.read_ledger(site.plain)

@@ -11,7 +11,7 @@ from compat_tests.targets.cluster import Cluster
 from tests.integration.spark.sink_driver import rows
 from tests.integration.spark.spark_session import spark  # noqa: F401
 
-pytestmark = [pytest.mark.spark, pytest.mark.java]
+pytestmark = [pytest.mark.spark, pytest.mark.java, pytest.mark.full]
 
 RELEASE = "4.18.0"
 ROWS = 5000

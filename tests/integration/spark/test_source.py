@@ -18,6 +18,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from compat_tests.targets.payloads import patterns
 from tests.integration.spark.archive import make_archive
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
+from tests.sampling import one_in
 
 pytestmark = pytest.mark.spark
 
@@ -112,12 +113,14 @@ def test_a_striped_ledger_in_many_tasks(load: Any, site: Site) -> None:
     assert payloads_of(frame) == site.payloads
 
 
+@pytest.mark.full
 def test_two_ledgers_by_metadata_in_small_batches(load: Any, site: Site) -> None:
     frame = load(ledgerMetadata__owner="me", batchRows=100, batchBytes="4k", batch=False)
     counts = {row.ledger_id: row["count"] for row in frame.groupBy("ledger_id").count().collect()}
     assert counts == {site.plain: COUNT, site.striped: COUNT}
 
 
+@pytest.mark.full
 def test_columns(load: Any, site: Site) -> None:
     included = ["Scope", "LastAddConfirmed", "Length", "Digest", "Bookie"]
     frame = load(ledger=site.plain, includePayload=False, **{f"include{name}": True for name in included})
@@ -130,6 +133,7 @@ def test_columns(load: Any, site: Site) -> None:
     assert all(lac < entry for lac, entry in zip(table["lac"].to_pylist(), table["entry_id"].to_pylist(), strict=True))
 
 
+@pytest.mark.full
 def test_a_schema_of_the_users_leaves_columns_out(load: Any, site: Site) -> None:
     frame = load(ledger=site.plain, schema="entry_id BIGINT, ledger_id BIGINT")
     assert frame.columns == ["entry_id", "ledger_id"]
@@ -143,6 +147,7 @@ def test_offsets(load: Any, site: Site) -> None:
     assert load(ledger=site.plain, startingOffsets="latest").count() == 0
 
 
+@pytest.mark.full
 def test_as_a_view_of_sql(spark: Any, site: Site) -> None:
     spark.sql(
         f"CREATE OR REPLACE TEMP VIEW entries USING bookkeeper "
@@ -152,6 +157,7 @@ def test_as_a_view_of_sql(spark: Any, site: Site) -> None:
     assert (row.n, row.bytes) == (COUNT, sum(map(len, site.payloads)))
 
 
+@pytest.mark.full
 def test_no_ledger_is_no_row(load: Any) -> None:
     assert load(ledgers="1000000-").count() == 0
 
@@ -215,6 +221,7 @@ def test_filters_decide_what_is_read(load: Any, site: Site) -> None:
     assert tasks("entry_id < 2 OR ledger_id = 3") == (4, 4)
 
 
+@pytest.mark.full
 def test_filters_are_spark_s_own_unless_asked_for(load: Any, site: Site) -> None:
     """With filters pushed, Spark 4.3 would answer the second query with the rows of the first."""
     frame = load(ledger=site.plain)
@@ -224,6 +231,7 @@ def test_filters_are_spark_s_own_unless_asked_for(load: Any, site: Site) -> None
     assert frame.count() == COUNT
 
 
+@pytest.mark.full
 def test_a_session_without_pushdown_reads_all_the_same(spark: Any, load: Any, site: Site) -> None:
     key = "spark.sql.python.filterPushdown.enabled"
     spark.conf.set(key, "false")
@@ -247,7 +255,7 @@ WRONG_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "text"), WRONG_OPTIONS, ids=[text for _, text in WRONG_OPTIONS])
+@pytest.mark.parametrize(("options", "text"), one_in(4, WRONG_OPTIONS), ids=[text for _, text in WRONG_OPTIONS])
 def test_an_error_says_what_to_write(load: Any, options: dict[str, str], text: str) -> None:
     found = error_of(lambda: load(**options).count())
     assert text in found
@@ -314,6 +322,7 @@ def test_neither_planner_nor_tasks_load_twisted(spark: Any, load: Any, site: Sit
     assert frame.count() == 2 * COUNT
 
 
+@pytest.mark.full
 def test_formats_can_be_registered_by_hand(spark: Any, load: Any, site: Site) -> None:
     register_all(spark)
     guarded = {"ledger": site.guarded, "passwordFile": site.password_file}

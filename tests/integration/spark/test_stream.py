@@ -109,6 +109,7 @@ def stream(spark: Any, cluster: LocalCluster, tmp_path: Path, app: str) -> Calla
     return stream
 
 
+@pytest.mark.full
 def test_batches_are_as_large_as_was_asked(create: Callable[[], LedgerWriter], stream: Callable[..., Stream]) -> None:
     writer = create()
     fill(writer, 100)

@@ -18,6 +18,7 @@ from tests.integration.support import raw_requests
 from tests.integration.support.our_client import OurClient, append, append_and_close, wait_for
 from tests.integration.support.payloads import payloads
 from tests.integration.support.planted_damage import stopped
+from tests.sampling import only
 
 pytestmark = pytest.mark.spark
 
@@ -128,6 +129,7 @@ def test_ledgers_have_a_row_each(filled: Filled, table: Table) -> None:
     assert "metadata of ledger 4713" in row.problem
 
 
+@pytest.mark.full
 def test_ledgers_may_be_chosen(filled: Filled, table: Table) -> None:
     assert list(by_id(table("ledgers", **{"ledgerMetadata.app": "tables"}))) == [filled.sound]
     named = by_id(table("ledgers", ledgers=f"{filled.sound},{ABSENT_LEDGER}"))
@@ -137,6 +139,7 @@ def test_ledgers_may_be_chosen(filled: Filled, table: Table) -> None:
     assert [(row.scope_id, row.ledger_id, row.state) for row in scoped] == [(7, 5, "closed")]
 
 
+@pytest.mark.full
 def test_filters_and_tasks_change_nothing_in_what_is_found(filled: Filled, table: Table) -> None:
     frame = table("ledgers", minPartitions=3)
     assert frame.filter(f"ledger_id >= {filled.damaged} and state = 'closed'").count() == 3
@@ -168,6 +171,7 @@ def test_bookies_have_a_row_each_up_or_down(filled: Filled, table: Table, tmp_pa
 # Replicas ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_sound_ledger_has_equal_copies_everywhere(filled: Filled, table: Table) -> None:
     rows = table("replicas", ledger=filled.sound).collect()
     assert sorted(row.bookie for row in rows) == sorted(filled.bookies)
@@ -179,7 +183,7 @@ def test_a_sound_ledger_has_equal_copies_everywhere(filled: Filled, table: Table
         assert row.bytes == sum(36 + len(payload) for payload in payloads(COUNT))
 
 
-@pytest.mark.parametrize("batch", ["true", "false"])
+@pytest.mark.parametrize("batch", only("true", ["true", "false"]))
 def test_damage_is_found_where_it_was_planted(filled: Filled, table: Table, batch: str) -> None:
     rows = {row.bookie: row for row in table("replicas", ledger=filled.damaged, batch=batch).collect()}
     removed, replaced, flipped = (rows[filled.bookies[index]] for index in range(3))
@@ -192,6 +196,7 @@ def test_damage_is_found_where_it_was_planted(filled: Filled, table: Table, batc
     assert removed.sha256 != replaced.sha256 != flipped.sha256 != removed.sha256
 
 
+@pytest.mark.full
 def test_copies_may_be_had_entry_by_entry(filled: Filled, table: Table) -> None:
     frame = table("replicas", ledger=filled.damaged, perEntry="true", batchRows=70)
     assert frame.count() == 3 * COUNT
@@ -218,6 +223,7 @@ def test_copies_may_be_had_entry_by_entry(filled: Filled, table: Table) -> None:
     assert (row.present, row.digest_ok, row.sha256) == (False, None, None)
 
 
+@pytest.mark.full
 def test_stripes_are_compared_with_each_other(filled: Filled, table: Table) -> None:
     rows = table("replicas", ledger=filled.striped, maxEntriesPerPartition=40).collect()
     assert {(row.first_entry, row.last_entry) for row in rows} == {(0, 29), (30, 59), (60, 89)}
@@ -235,6 +241,7 @@ def test_stripes_are_compared_with_each_other(filled: Filled, table: Table) -> N
     assert all(len(each) == 1 for each in contents.values())
 
 
+@pytest.mark.full
 def test_every_ledger_is_looked_at_with_its_own_password(filled: Filled, table: Table) -> None:
     rows = table("replicas", scope="all", minPartitions=4).collect()
     verdicts: dict[int, set[str]] = {}
@@ -323,6 +330,7 @@ def test_entry_logs_show_what_no_ledger_has(filled: Filled, spark: Any, table: T
     assert entries.filter("scope_id = 7").count() == 4
 
 
+@pytest.mark.full
 def test_entry_logs_tell_which_entry_was_flipped(filled: Filled, spark: Any) -> None:  # noqa: F811
     data = filled.cluster.bookies[2].directory / "data"
     log = spark.read.format("bookkeeper").option("table", "entrylog").option("includeDigest", "true").load(str(data))
@@ -330,6 +338,7 @@ def test_entry_logs_tell_which_entry_was_flipped(filled: Filled, spark: Any) -> 
     assert [(row.ledger_id, row.entry_id, row.kind) for row in bad] == [(filled.damaged, FLIPPED, "entry")]
 
 
+@pytest.mark.full
 def test_a_torn_entry_log_gives_what_is_whole(filled: Filled, spark: Any, tmp_path: Path) -> None:  # noqa: F811
     logs = sorted((filled.cluster.bookies[0].directory / "data" / "current").glob("*.log"))
     data = next(each.read_bytes() for each in logs if each.stat().st_size > 2000)

@@ -15,7 +15,7 @@ from tests.integration.spark.spark_session import spark  # noqa: F401
 from tests.integration.support.mixed_cluster import mixed_cluster
 from tests.integration.support.planted_damage import stopped
 
-pytestmark = [pytest.mark.spark, pytest.mark.java]
+pytestmark = [pytest.mark.spark, pytest.mark.java, pytest.mark.full]
 
 RELEASE = "4.18.0"
 GARBAGE_LEDGER = 4713
@@ -57,7 +57,6 @@ def table(spark: Any, javas: JavasCluster) -> Callable[..., Any]:  # noqa: F811
     return load
 
 
-@pytest.mark.full
 def test_metadata_that_java_has_written(javas: JavasCluster, table: Callable[..., Any]) -> None:
     found = {row.ledger_id: row for row in table("ledgers", minPartitions=2).collect()}
     row = found.pop(javas.ledger)

@@ -13,6 +13,7 @@ from tests.integration.spark.sink_driver import rows, write_stream
 from tests.integration.spark.spark_session import spark  # noqa: F401
 from tests.integration.support.our_client import OurClient, append_and_close
 from tests.integration.support.payloads import payloads
+from tests.sampling import one_in
 
 pytestmark = pytest.mark.spark
 
@@ -52,12 +53,16 @@ def name(spark: Any) -> str:  # noqa: F811
 
 @pytest.mark.parametrize(
     ("table", "options", "count"),
-    [
-        ("ledgers", {"ledger": "{ledger}"}, 1),
-        ("bookies", {}, 1),
-        ("replicas", {"ledger": "{ledger}"}, 1),
-        ("orphans", {"ids": "0-100"}, 0),
-    ],
+    one_in(
+        4,
+        [
+            ("ledgers", {"ledger": "{ledger}"}, 1),
+            ("bookies", {}, 1),
+            ("replicas", {"ledger": "{ledger}"}, 1),
+            ("orphans", {"ids": "0-100"}, 0),
+        ],
+        first=2,
+    ),
 )
 def test_tables(spark: Any, site: Site, name: str, table: str, options: dict[str, str], count: int) -> None:  # noqa: F811
     given = {key: value.format(ledger=site.ledger) for key, value in options.items()}
@@ -65,6 +70,7 @@ def test_tables(spark: Any, site: Site, name: str, table: str, options: dict[str
     assert len(frame.collect()) == count
 
 
+@pytest.mark.full
 def test_entry_logs(spark: Any, site: Site, name: str) -> None:  # noqa: F811
     frame = spark.read.format(name).option("table", "entrylog").load(site.logs)
     assert frame.where(f"ledger_id = {site.ledger} AND entry_id >= 0").count() == COUNT
