@@ -29,6 +29,19 @@ def test_groups_end_behind_their_seals() -> None:
     assert bit_flips.ends_of_groups(FILE + bytes(1024)) == {1024, 2048}
 
 
+@pytest.mark.parametrize(("content", "end"), [(FILE, 1024), (FILE[:1024], 1024), (b"", 1024)])
+def test_the_last_group_of_a_journal_stays_as_it_is(disk: FaultyDisk, content: bytes, end: int) -> None:
+    disk.create(f"{JOURNAL}/current/4.txn").write(content, 0)
+    for seed in range(100):
+        chosen = bit_flips.of_log(disk, Random(seed))
+        assert chosen is not None
+        assert chosen[1] < 8 * end
+
+
+def test_without_a_log_nothing_is_chosen(disk: FaultyDisk) -> None:
+    assert bit_flips.of_log(disk, Random(1)) is None
+
+
 def test_a_mark_becomes_none_that_might_be(disk: FaultyDisk) -> None:
     for journal_id in (4, 5):
         disk.create(f"{JOURNAL}/current/{journal_id}.txn").write(FILE, 0)

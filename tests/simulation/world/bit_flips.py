@@ -18,6 +18,22 @@ Chosen = tuple[str, int] | None
 """A file and one of its bits."""
 
 
+def of_log(disk: FaultyDisk, random: Random) -> Chosen:
+    """Return a bit of an entry log or of a journal, in a group before the last of its file; None if there is no file.
+
+    A last group that has another bit cannot be told from one that a crash has torn before it was acknowledged.
+    """
+    paths = sorted(each for each in disk.paths() if each.endswith((journal.FILE_SUFFIX, ".log")))
+    if not paths:
+        return None
+    path, bit = random.choice(paths), random.randrange(8 * 5000)
+    if path.endswith(journal.FILE_SUFFIX):
+        start = journal.HEADER_SIZE + journal.ALIGNMENT
+        last_but_one = [start, *sorted(ends_of_groups(disk.content(path)))[:-1]][-1]
+        bit %= 8 * last_but_one
+    return path, bit
+
+
 def of_mark(disk: FaultyDisk, random: Random) -> Chosen:
     """Return a bit of the mark without which it is no other mark that might be; None if there is no mark."""
     data = disk.content(MARK)

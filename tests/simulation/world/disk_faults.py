@@ -96,10 +96,9 @@ def lost_disk(simulation: "Simulation", fault: Fault, random: Random) -> None:
 def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
     """A bit of a journal, entry log, index file or mark is another, of the only bookie that may be damaged."""
     node = simulation.bookie(fault)
-    paths = [each for each in node.disk.paths() if each.endswith((".txn", ".log"))]
-    if not paths:
+    log = bit_flips.of_log(node.disk, random)
+    if log is None:
         return
-    other = random.choice(sorted(paths)), random.randrange(8 * 5000)
     kind = random.random()
     mark = bit_flips.of_mark(node.disk, random) if kind < MARKS else None
     if mark is not None and simulation.may_damage(node, noticed=True):
@@ -108,7 +107,7 @@ def bit_flip(simulation: "Simulation", fault: Fault, random: Random) -> None:
         simulation.ends(fault, node.start)
     elif mark is None and simulation.may_damage(node):
         index = bit_flips.of_index(node.disk, random) if MARKS < kind < MARKS + INDEXES else None
-        node.disk.flip_bit(*(index or other))
+        node.disk.flip_bit(*(index or log))
 
 
 @fault(0.5)
