@@ -43,10 +43,10 @@ def test_json_has_every_figure_of_every_run():
 @pytest.mark.parametrize(
     "shape",
     [
-        ("--clients", "2", "--protocol", "v2"),
         ("--clients", "2", "--protocol", "v3", "--sizes", "mixed"),
+        pytest.param(("--clients", "2", "--protocol", "v2"), marks=pytest.mark.full),
         pytest.param(("--ensemble", "3", "--restarts"), marks=pytest.mark.full),
-        ("--ensemble", "3", "--write-quorum", "2"),
+        pytest.param(("--ensemble", "3", "--write-quorum", "2"), marks=pytest.mark.full),
     ],
 )
 def test_any_shape_of_load_can_be_measured(shape):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.bookie.storage.storages import explicit_lac
 from tests.bookie.storage.test_ledger_storage_model import LEDGERS, Bookie
+from tests.sampling import one_in
 
 pytestmark = pytest.mark.usefixtures("ledger_storage_class")
 
@@ -37,7 +38,8 @@ def _flush_steps(ledgers: Sequence[int]) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scopes", "step"), [(scopes, step) for scopes in SCOPES for step in range(_flush_steps(SCOPES[scopes]) + 1)]
+    ("scopes", "step"),
+    one_in(3, [(scopes, step) for scopes in SCOPES for step in range(_flush_steps(SCOPES[scopes]) + 1)]),
 )
 def test_a_power_cut_in_a_flush_loses_nothing(scopes: str, step: int) -> None:
     ledgers = SCOPES[scopes]

@@ -6,6 +6,7 @@ import pytest
 
 from compat_tests.targets.docker import containers
 from compat_tests.targets.unavailable import Unavailable
+from tests.sampling import only
 
 pytest_plugins = ["pytester"]
 
@@ -61,7 +62,7 @@ def run(pytester, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("workers", only(["-n", "2"], [[], ["-n", "2"]]), ids=["one process", "two workers"])
 def test_a_usual_run(run, workers):
     result = run(*workers)
     result.assert_outcomes(passed=1, skipped=2, deselected=None if workers else 1)
@@ -79,7 +80,7 @@ def test_a_usual_run(run, workers):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("workers", only(["-n", "2"], [[], ["-n", "2"]]), ids=["one process", "two workers"])
 def test_a_full_run_has_every_release_and_the_long_forms(run, workers):
     result = run("--full", *workers)
     result.assert_outcomes(passed=3, skipped=2)
@@ -183,7 +184,7 @@ def test_another_word_for_what_runs_java_stops_the_run(run, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("workers", only(["-n", "2"], [[], ["-n", "2"]]), ids=["one process", "two workers"])
 def test_a_run_with_containers_says_which_images_they_were(pytester, workers):
     pytester.makeconftest(
         """

@@ -103,6 +103,7 @@ def test_ours(own_temporary_directory: Path) -> None:
     assert nothing_left_in(own_temporary_directory)
 
 
+@pytest.mark.full
 @pytest.mark.java
 def test_ours_in_a_zookeeper(own_temporary_directory: Path) -> None:
     with parse("ours", TargetOptions(with_metadata=True)) as target:

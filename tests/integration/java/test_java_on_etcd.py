@@ -139,6 +139,7 @@ def test_a_bookie_that_goes_is_gone_for_both(cluster: EtcdCluster, java: JavaCli
         assert poll(lambda: bookie.bookie_id not in java.bookies())
 
 
+@pytest.mark.full
 def test_javas_shell_makes_a_cluster_for_ours_and_reads_that_of_ours(
     etcd: Etcd, cluster: EtcdCluster, java: JavaClient, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_bookies_are_listed(cluster, run):
     assert all(bookie_id in table for bookie_id in cluster.bookie_ids)
 
 
+@pytest.mark.full
 def test_a_row_of_a_table_is_one_line_where_there_is_no_terminal(cluster, run):
     ledger_id = run("ledger", "create", "--replicas", "2", COLUMNS="40").decode().strip()
     _, *rows = run("ledger", "list", COLUMNS="40").decode().splitlines()
@@ -94,6 +95,7 @@ def test_nothing_is_a_ledger_without_entries(run):
     assert run("ledger", "read", ledger_id) == b""
 
 
+@pytest.mark.full
 def test_an_open_ledger_is_left_alone_unless_recovery_is_asked_for(cluster, run):
     ledger_id = run("ledger", "create", "--replicas", "2", "--custom", "owner=me").decode().strip()
     assert run("ledger", "read", ledger_id) == b""
@@ -128,6 +130,7 @@ def test_a_ledger_is_followed_until_it_is_closed(cluster, run):
     assert run("ledger", "tail", name, "--first", "1", "--newline") == b"now\n\nand now\n\n"
 
 
+@pytest.mark.full
 def test_bookies_list_their_entries_and_what_they_lack(cluster, run):
     name = run("ledger", "write", "--replicas", "2", "--write-quorum", "1", stdin=b"\n" * 5).decode().strip()
     shown = [json.loads(line) for line in run("ledger", "entries", name, "--json").splitlines()]
@@ -144,6 +147,7 @@ def test_bookies_list_their_entries_and_what_they_lack(cluster, run):
     assert nobody.stdout.startswith(b"127.0.0.1:1: ")
 
 
+@pytest.mark.full
 def test_a_ledger_can_be_closed_when_it_is_created(run):
     ledger_id = run("ledger", "create", "--replicas", "1", "--close").decode().strip()
     assert json.loads(run("ledger", "show", ledger_id, "--json"))["state"] == "CLOSED"
@@ -162,6 +166,7 @@ def test_passwords_come_from_a_file_or_the_environment(run, refused, tmp_path):
     assert "secret" not in run("ledger", "show", ledger_id).decode()
 
 
+@pytest.mark.full
 def test_bookies_say_how_much_disk_they_have(cluster, run):
     shown = [json.loads(line) for line in run("bookie", "info", "--json").splitlines()]
     assert sorted(each["bookie_id"] for each in shown) == sorted(cluster.bookie_ids)
@@ -213,6 +218,7 @@ def test_ledgers_are_listed_and_deleted(run, refused):
     assert ledger_id in refused("ledger", "show", ledger_id)
 
 
+@pytest.mark.full
 def test_deleting_asks(run, cluster):
     ledger_id = run("ledger", "write", "--replicas", "1", stdin=b"stays").decode().strip()
     done = bktx("ledger", "delete", ledger_id, "--metadata", cluster.metadata_uri, stdin=b"n\n")

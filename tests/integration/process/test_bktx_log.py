@@ -129,6 +129,7 @@ def test_who_has_lost_the_log_ends_with_3_and_a_sentence(cluster: LocalCluster, 
     assert run("read", name) == "mine\nyours\n"
 
 
+@pytest.mark.full
 def test_who_appends_to_a_log_that_is_deleted_is_told_so(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "deleted")
     with start(cluster, "append", name) as appending:
@@ -155,6 +156,7 @@ def test_an_interrupted_append_has_closed_its_ledger(cluster: LocalCluster, run:
     assert run("read", name) == "a\n"
 
 
+@pytest.mark.full
 def test_a_log_is_truncated_and_deleted(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "short")
     for number in range(4):
@@ -189,6 +191,7 @@ def test_logs_are_listed_beside_one_that_cannot_be_understood(tmp_path: Path) ->
         assert (done.returncode, done.stderr) == (1, b"error: of 2 logs, these cannot be understood: bad\n")
 
 
+@pytest.mark.full
 def test_a_log_with_a_ledger_that_cannot_be_understood_is_deleted_once_that_is(tmp_path: Path) -> None:
     with LocalCluster(tmp_path, 1) as cluster:
 
@@ -227,6 +230,7 @@ def test_user_errors(cluster: LocalCluster, arguments: list[str], exit_code: int
     assert text in done.stderr.decode()
 
 
+@pytest.mark.full
 def test_a_log_is_not_created_twice(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "once")
     again = bktx("log", "create", name, "--metadata", cluster.metadata_uri)

@@ -134,6 +134,7 @@ def test_a_bookie_that_runs_is_sane(bookie: LocalBookie) -> None:
     assert b"is not registered as writable: start it first" in shown
 
 
+@pytest.mark.full
 def test_directories_are_formatted_and_the_cookie_is_deleted(bookie: LocalBookie) -> None:
     write(bookie)
     assert b"stop it first" in run(bookie, "format --force --data", data_of(bookie), exit_code=1)

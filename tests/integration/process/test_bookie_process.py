@@ -112,6 +112,7 @@ def test_a_fence_outlives_every_end_for_known_and_unknown_ledgers(
     assert channel.read_entry(9, LAST_ENTRY) == entry(9, 0)
 
 
+@pytest.mark.full
 def test_the_key_is_checked_against_the_stored_one_after_a_restart(cluster: LocalCluster, connect: Connect) -> None:
     add(connect(), 1, 0, 3)
     for _ in range(2):
@@ -253,6 +254,7 @@ def test_a_second_bookie_on_the_directory_is_refused(cluster: LocalCluster) -> N
     assert running.running
 
 
+@pytest.mark.full
 def test_a_second_bookie_of_the_same_name_is_refused(cluster: LocalCluster, tmp_path: Path) -> None:
     other = LocalBookie(tmp_path / "other", cluster.metadata_uri, {}, ["--bookie-id", cluster.bookies[0].bookie_id])
     assert "journalDir" in refusal(other)
@@ -279,6 +281,7 @@ def test_empty_directories_of_a_known_bookie_are_refused(cluster: LocalCluster) 
     assert "no cookie" in refusal(cluster.bookies[0])
 
 
+@pytest.mark.full
 def test_directories_of_another_cluster_are_refused(cluster: LocalCluster, tmp_path: Path) -> None:
     cluster.stop_bookie(0)
     moved = LocalBookie(cluster.bookies[0].directory, f"sqlite://{tmp_path}/other.db", {}, [])
@@ -294,6 +297,7 @@ def test_a_mark_that_names_a_missing_journal_is_refused(cluster: LocalCluster, c
     assert ".txn" in refusal(cluster.bookies[0])
 
 
+@pytest.mark.full
 def test_an_address_that_clients_cannot_use_is_refused(bookie: LocalBookie) -> None:
     bookie._options = ["--listen", "0.0.0.0"]
     assert "--advertise" in refusal(bookie)
@@ -301,6 +305,7 @@ def test_an_address_that_clients_cannot_use_is_refused(bookie: LocalBookie) -> N
     assert "203.0.113.77" in refusal(bookie)
 
 
+@pytest.mark.full
 def test_a_name_that_cannot_be_leaves_the_directory_to_another(bookie: LocalBookie) -> None:
     misnamed = LocalBookie(bookie.directory, bookie._metadata_uri, {}, ["--bookie-id", "a/b"])
     assert "'a/b' is no bookie id" in refusal(misnamed)

@@ -66,6 +66,7 @@ def test_a_payload_may_be_changed_as_soon_as_it_was_taken(cluster: LocalCluster)
             assert [entry.payload for entry in reader] == [bytes([number]) for number in range(200)]
 
 
+@pytest.mark.full
 def test_threads_give_ids_to_a_writer_whose_calls_wait(cluster: LocalCluster) -> None:
     with BookKeeper(cluster.metadata_uri, ClientConfig(add_timeout_s=30.0)) as bk:
         with bk.create_ledger_adv(3, 3, 2) as writer, ThreadPoolExecutor(100) as threads:

@@ -123,6 +123,7 @@ def test_a_recovering_client_does_not_take_it_for_a_witness_of_absence(
     assert [lacks(client, bookie, int(each.ledger_id)) for each in writers] == [[]] * 6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("wiped", only("data", ["journal", "data"]))
 def test_a_bookie_that_has_lost_one_of_two_disks_starts_and_copies(tmp_path: Path, wiped: str) -> None:
     disks = {name: tmp_path / name for name in ("journal", "data")}
