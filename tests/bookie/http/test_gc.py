@@ -31,6 +31,7 @@ class Collection:
 
     def __init__(self) -> None:
         self.status = Status()
+        self.statuses = [self.status]
         self.forced: list[tuple[bool | None, bool | None]] = []
 
     def force(self, major: bool | None = None, minor: bool | None = None) -> None:

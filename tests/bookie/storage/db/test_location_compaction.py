@@ -14,7 +14,7 @@ PLAIN, OTHERS = f"{DIRECTORY}/locations", f"{DIRECTORY}/scopedLocations"
 
 def test_a_database_is_compacted_once_and_one_after_the_other(disk: CrashingDisk) -> None:
     indexes, thread = opened(disk), SteppedWorker()
-    compaction = LocationCompaction(indexes, thread)
+    compaction = LocationCompaction([indexes], thread)
     assert compaction.compacting() == {PLAIN: False}
     indexes.write([IndexChange(SCOPED, HEADER, [placed(0, 3)], True)])
     compaction.compact([PLAIN])
@@ -30,7 +30,7 @@ def test_a_database_is_compacted_once_and_one_after_the_other(disk: CrashingDisk
 
 def test_one_that_fails_has_ended_and_can_be_asked_for_again(disk: CrashingDisk) -> None:
     thread = SteppedWorker()
-    compaction = LocationCompaction(opened(disk), thread)
+    compaction = LocationCompaction([opened(disk)], thread)
     disk.remove_key_values(PLAIN)
     for _ in range(2):
         compaction.compact([PLAIN])
@@ -40,4 +40,4 @@ def test_one_that_fails_has_ended_and_can_be_asked_for_again(disk: CrashingDisk)
 
 def test_before_the_start_there_are_none(disk: CrashingDisk) -> None:
     indexes = DbIndexes(disk, DIRECTORY, CONFIG)
-    assert LocationCompaction(indexes, SteppedWorker()).compacting() == {}
+    assert LocationCompaction([indexes], SteppedWorker()).compacting() == {}
