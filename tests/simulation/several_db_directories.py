@@ -9,6 +9,9 @@ SECOND, INDEX = "/second/current", "/index/current"
 class SeveralDbDirectoriesHistory(DbHistory):
     """The journal is in the first ledger directory, whose databases are in another; those of the second are there."""
 
+    directories = (SECOND, INDEX)
+    """Those without the journal."""
+
     def __init__(self, seed: int, syncs_lie: bool = False) -> None:
         super().__init__(seed, syncs_lie)
         for path in (SECOND, INDEX):

@@ -10,7 +10,7 @@ from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import patterns
 from compat_tests.targets.ports import choose_port
 from tests.cli.bktx_process import bktx
-from tests.integration.support.our_client import OurClient, append, read
+from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
 
 PAYLOADS = patterns(700, 1000, seed=1)
 LEDGERS = 6
@@ -61,6 +61,10 @@ class Bench:
 
     def used(self, names: str, pattern: str) -> str:
         return " ".join(name for name in names.split() if any((self.directory / name / "current").rglob(pattern)))
+
+    def logged(self, name: str) -> int:
+        """Return the bytes of the entry logs in a directory."""
+        return sum(path.stat().st_size for path in (self.directory / name / "current").glob("*.log"))
 
 
 @pytest.fixture
@@ -122,4 +126,37 @@ def test_the_databases_may_be_in_a_directory_of_their_own(bench: Bench) -> None:
     bookie = bench.started("a", "x", **storage)
     bench.check()
     assert bookie.stop() == 0
-    assert "serves one ledger directory and one index directory" in bench.refused("a b", "x", **storage)
+    assert "2 ledgerDirectories and 1 indexDirectories" in bench.refused("a b", "x", **storage)
+
+
+DB = {
+    "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+    "dbStorage_writeCacheMaxSizeMb": 2,
+    "gcWaitTime": 300,
+    "minorCompactionInterval": 0,
+    "majorCompactionInterval": 1,
+    "majorCompactionThreshold": 0.99,
+}
+
+
+def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", **DB)
+    bench.write()
+    bookie.kill()
+    assert bench.used("a b x y", "locations/CURRENT") == "x y"
+    assert bench.used("a b", "*.log") == "a b"
+    order = "finds a ledger by the number and the order"
+    for ledgers, indexes in (("b a", "x y"), ("a b", "y x"), ("a b c", "x y z"), ("a", "x")):
+        assert order in bench.refused(ledgers, indexes, allowStorageExpansion="true", **DB)
+    bookie = bench.started("a b", **DB)
+    bench.check()
+    bench.write()
+    before = {name: bench.logged(name) for name in "ab"}
+    with OurClient(bench.uri) as ours:
+        for ledger_id in bench.ledger_ids[:LEDGERS]:
+            wait_for(ours.bookkeeper.delete_ledger, ledger_id)
+    del bench.ledger_ids[:LEDGERS]
+    assert poll(lambda: all(bench.logged(name) < 0.8 * before[name] for name in before), timeout_s=60)
+    bench.check()
+    assert bookie.stop() == 0

@@ -1,0 +1,45 @@
+"""Storages of several directories to test with."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disks import BookieDisks
+from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.bookie.storage.several.homes import share_of
+from bookkeeper_tx.bookie.storage.several.storages import SeveralStorages
+from bookkeeper_tx.config import BookieConfig
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.workers import InlineWorker
+
+SECOND = "/second/current"
+
+
+def two_disks(seed: int = 0) -> CrashingDisk:
+    disk = new_disk(seed)
+    disk.make_directories(SECOND)
+    return disk
+
+
+def several_storages(
+    disk: Disk,
+    directories: Sequence[str] = (DIRECTORY, SECOND),
+    *,
+    serving: bool = True,
+    slice_count: int = SLICE_COUNT,
+    worker: Callable[[], Any] = InlineWorker,
+    **settings: Any,
+) -> SeveralStorages:
+    """Make the storages of ``directories`` and start them; ``serving`` False leaves them open for a replay."""
+    settings = {"ledger_storage_class": "DbLedgerStorage"} | settings
+    config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
+    homes = BookieDisks(disk, [], directories, directories, config).homes
+    share = share_of(config, len(homes))
+    storages = [LedgerStorage(disk, home.ledgers, share, worker(), InlineWorker(), slice_count) for home in homes]
+    several = SeveralStorages(storages, directories)
+    several.start()
+    if serving:
+        StorageSink(several).finish()
+    return several
