@@ -1,6 +1,6 @@
 """Storages of several directories to test with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bookkeeper_tx.bookie.disk import Disk
@@ -29,7 +29,7 @@ def several_storages(
     *,
     serving: bool = True,
     slice_count: int = SLICE_COUNT,
-    worker: Callable[[], Any] = InlineWorker,
+    logs_lost: bool = False,
     **settings: Any,
 ) -> SeveralStorages:
     """Make the storages of ``directories`` and start them; ``serving`` False leaves them open for a replay."""
@@ -37,8 +37,9 @@ def several_storages(
     config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
     homes = BookieDisks(disk, [], directories, directories, config).homes
     share = share_of(config, len(homes))
-    storages = [LedgerStorage(disk, home.ledgers, share, worker(), InlineWorker(), slice_count) for home in homes]
+    storages = [LedgerStorage(disk, home.ledgers, share, InlineWorker(), InlineWorker(), slice_count) for home in homes]
     several = SeveralStorages(storages, directories)
+    several.lost_logs.possible = logs_lost
     several.start()
     if serving:
         StorageSink(several).finish()
