@@ -160,3 +160,20 @@ def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Ben
     assert poll(lambda: all(bench.logged(name) < 0.8 * before[name] for name in before), timeout_s=60)
     bench.check()
     assert bookie.stop() == 0
+
+
+def test_between_the_two_classes_of_storage_all_directories_are_converted(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", "a b")
+    bench.write()
+    bookie.kill()
+    places = ["--journal-dir", bench.listed("j"), "--data"]
+    swapped = bktx("bookie", "convert", *places, bench.listed("b a"), "--to", "DbLedgerStorage")
+    assert b"in the order of the cookie" in swapped.stderr
+    for to, settings in (("DbLedgerStorage", DB), ("SortedLedgerStorage", {}), ("DbLedgerStorage", DB)):
+        done = bktx("bookie", "convert", *places, bench.listed("a b"), "--to", to, "--json")
+        assert done.returncode == 0, done.stderr
+        bookie = bench.started("a b", "a b", **settings)
+        bench.check()
+        bench.write()
+        bookie.kill()

@@ -15,6 +15,7 @@ from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.workers import InlineWorker
 
 SECOND = "/second/current"
+TIME_S = 1_700_000_000.0
 
 
 def two_disks(seed: int = 0) -> CrashingDisk:
@@ -37,7 +38,8 @@ def several_storages(
     config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
     homes = BookieDisks(disk, [], directories, directories, config).homes
     share = share_of(config, len(homes))
-    storages = [LedgerStorage(disk, home.ledgers, share, InlineWorker(), InlineWorker(), slice_count) for home in homes]
+    workers = InlineWorker(), InlineWorker()
+    storages = [LedgerStorage(disk, home.ledgers, share, *workers, slice_count, lambda: TIME_S) for home in homes]
     several = SeveralStorages(storages, directories)
     several.lost_logs.possible = logs_lost
     several.start()
