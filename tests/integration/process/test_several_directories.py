@@ -1,5 +1,6 @@
 """A bookie with several ledger and index directories: killed, expanded, and looked at with the tools for its files."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,10 @@ class Bench:
     def logged(self, name: str) -> int:
         """Return the bytes of the entry logs in a directory."""
         return sum(path.stat().st_size for path in (self.directory / name / "current").glob("*.log"))
+
+    def files(self) -> dict[str, int]:
+        """Return the files below it, and when each was written."""
+        return {str(path): path.stat().st_mtime_ns for path in self.directory.rglob("*") if "metadata" not in path.name}
 
 
 @pytest.fixture
@@ -162,6 +167,7 @@ def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Ben
     assert bookie.stop() == 0
 
 
+@pytest.mark.full
 def test_between_the_two_classes_of_storage_all_directories_are_converted(bench: Bench) -> None:
     pytest.importorskip("rocksdict")
     bookie = bench.started("a b", "a b")
@@ -177,3 +183,29 @@ def test_between_the_two_classes_of_storage_all_directories_are_converted(bench:
         bench.check()
         bench.write()
         bookie.kill()
+
+
+def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", **DB)
+    bench.write()
+    bookie.kill()
+    bookie = bench.started("a b", **DB)  # it brings home what the kill has left in the journal
+    assert bookie.stop() == 0
+    before = bench.files()
+    journal = ["--journal-dir", bench.listed("j")]
+    places = [*journal, "--data", bench.listed("a b"), "--index-dir", bench.listed("x y")]
+    checked = bktx("bookie", "consistency", "--json", *places)
+    assert json.loads(checked.stdout) == {"ledgers": LEDGERS, "entries": LEDGERS * len(PAYLOADS), "faults": 0}
+    for ledger_id in bench.ledger_ids[:2]:
+        shown = bktx("bookie", "ledger", "--json", "--first", "690", *places, str(ledger_id))
+        lines = [json.loads(line) for line in shown.stdout.splitlines()]
+        assert [each["entry_id"] for each in lines] == list(range(690, 700))
+        assert {each["file"].split("/")[-3] for each in lines} == {"ab"[ledger_id % 2]}
+    assert bktx("bookie", "ledger", *places, "4711").returncode == 1
+    swapped = [*journal, "--data", bench.listed("b a"), "--index-dir", bench.listed("y x")]
+    assert b"the number or the order of the directories" in bktx("bookie", "consistency", *swapped).stderr
+    assert bench.files() == before
+    next((bench.directory / "b" / "current").glob("*.log")).unlink()
+    lost = bktx("bookie", "consistency", *places)
+    assert (lost.returncode, b"which is not there" in lost.stdout) == (1, True)
