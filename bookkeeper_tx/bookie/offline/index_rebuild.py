@@ -105,7 +105,7 @@ class IndexRebuild:
             if known != log.path:
                 raise StorageFailed(
                     f"{known} and {log.path} have one id, which an index file cannot tell apart: logs in several "
-                    "directories have them so with DbLedgerStorage only"
+                    "directories have them so with DbLedgerStorage only.  If its databases are lost, give --renumber"
                 )
             for run in self._read(log, report):
                 if isinstance(run, LocatedRun):

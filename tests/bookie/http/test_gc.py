@@ -97,6 +97,12 @@ def test_the_details_have_javas_names(asked: Asked) -> None:
     ]
 
 
+def test_details_are_told_of_each_storage(asked: Asked, collection: Collection) -> None:
+    collection.statuses.append(Status(major_count=9))
+    details = asked.ask("/api/v1/bookie/gc_details").json
+    assert [each["majorCompactionCounter"] for each in details] == [4, 9]
+
+
 def test_compaction_is_suspended_and_resumed(asked: Asked, collection: Collection) -> None:
     assert asked.put(SUSPEND, {"suspendMajor": True}).json == f"Suspend majorGC on BookieServer: {NAME}"
     assert asked.ask(SUSPEND).json == {"isMinorGcSuspended": "false", "isMajorGcSuspended": "true"}

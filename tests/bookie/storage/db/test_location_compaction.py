@@ -6,6 +6,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import SCOPED
 from tests.bookie.storage.db.test_indexes import CONFIG, HEADER, opened
+from tests.bookie.storage.several.several_storages import SECOND, two_disks
 from tests.bookie.storage.storages import placed
 from tests.bookie.workers import SteppedWorker
 
@@ -36,6 +37,19 @@ def test_one_that_fails_has_ended_and_can_be_asked_for_again(disk: CrashingDisk)
         compaction.compact([PLAIN])
         thread.step()
         assert compaction.compacting() == {PLAIN: False}
+
+
+def test_those_of_several_directories_are_told_and_compacted_alike() -> None:
+    disk, thread = two_disks(), SteppedWorker()
+    several = [DbIndexes(disk, directory, CONFIG) for directory in (DIRECTORY, SECOND)]
+    for each in several:
+        each.open()
+    compaction = LocationCompaction(several, thread)
+    second = f"{SECOND}/locations"
+    compaction.compact([second])
+    assert compaction.compacting() == {PLAIN: False, second: True}
+    thread.step()
+    assert compaction.compacting() == {PLAIN: False, second: False}
 
 
 def test_before_the_start_there_are_none(disk: CrashingDisk) -> None:
