@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
 from bookkeeper_tx.bookie.disk import Disk, remove_durably
@@ -26,12 +26,13 @@ from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
 from bookkeeper_tx.bookie.storage.deleted_ledgers import share_deleted
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
+from bookkeeper_tx.bookie.storage.index_pair import IndexPair, pages_of
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.several.gathering import Gathering
 from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of
-from bookkeeper_tx.bookie.storage.several.log_numbers import renumber, shift_of, shifted, stride_of
+from bookkeeper_tx.bookie.storage.several.log_numbers import renumber, shift_of, stride_of
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -53,19 +54,6 @@ BATCH_PAGES: Final = 1024
 """Pages written together, of one ledger or of many: 8 MiB of locations."""
 
 DATABASES: Final = (db_index.LEDGERS, db_index.LOCATIONS, db_index.SCOPED_LEDGERS, db_index.SCOPED_LOCATIONS)
-
-
-@frozen
-class _Pair:
-    """Indexes to be copied, and those that they are copied to."""
-
-    source: Indexes
-    ledger_ids: Sequence[int]
-    """The ledgers to be copied."""
-    target: Indexes
-    writer: WritesIndexes
-    shift: int
-    """The difference of their locations."""
 
 
 class Conversion:
@@ -146,8 +134,8 @@ class Conversion:
     def _prepare(self) -> None:
         """Bring entries to the directories in which their ledgers will be looked for, or choose numbers of logs."""
         if self._several and self._to == ROCKSDB:
-            ((indexes, writer),) = self._opened(OTHER[self._to])
-            with closing(indexes):
+            with ExitStack() as stack:
+                ((indexes, writer),) = self._opened(stack, OTHER[self._to])
                 here = frozenset(indexes.ledger_ids())
                 disks = LedgerDisks(self._disk, self._directories, self._config)
                 log_bytes_max = self._config.entry_log_bytes_max
@@ -177,26 +165,20 @@ class Conversion:
         if has[self._to]:
             raise RefusedToStart(f"{named} is one of {self._to} already")
 
-    def _opened(self, name: str) -> list[tuple[Indexes, WritesIndexes]]:
-        """Return the indexes of a class, ready for use: those of all directories, or of each."""
+    def _opened(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
+        """Return the indexes of a class, until the end of ``stack``: those of all directories, or of each."""
         config = evolve(self._config, ledger_storage_class=name)
-        together = [[each] for each in self._directories] if name == ROCKSDB else [self._directories]
         opened = []
-        try:
-            for directories in together:
-                disks = LedgerDisks(self._disk, directories, config)
-                indexes, writer = indexes_of(self._disk, disks, config)
-                indexes.open()
-                opened.append((indexes, writer))
-        except BaseException:
-            for indexes, _ in opened:
-                indexes.close()
-            raise
+        for directories in [[each] for each in self._directories] if name == ROCKSDB else [self._directories]:
+            indexes, writer = indexes_of(self._disk, LedgerDisks(self._disk, directories, config), config)
+            stack.callback(indexes.close)
+            indexes.open()
+            opened.append((indexes, writer))
         return opened
 
     def _copy_all(self) -> None:
         with ExitStack() as stack:
-            sources, targets = (self._opened_until(stack, name) for name in (OTHER[self._to], self._to))
+            sources, targets = (self._opened(stack, name) for name in (OTHER[self._to], self._to))
             if self._to == INDEX_FILES:
                 self._sync_files()
             pairs = self._pairs(sources, targets)
@@ -205,35 +187,29 @@ class Conversion:
             for pair in pairs:
                 for ledger_id in pair.ledger_ids:
                     self.ledgers += 1
-                    if not _are_same(pair, ledger_id):
+                    if not pair.is_same(ledger_id):
                         name = ledger_name(ledger_id)
                         raise StorageFailed(
                             f"ledger {name} is not the same in {self._to} afterwards: nothing is removed"
                         )
 
-    def _opened_until(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
-        opened = self._opened(name)
-        for indexes, _ in opened:
-            stack.callback(indexes.close)
-        return opened
-
     def _pairs(
         self, sources: Sequence[tuple[Indexes, WritesIndexes]], targets: Sequence[tuple[Indexes, WritesIndexes]]
-    ) -> list[_Pair]:
+    ) -> list[IndexPair]:
         if len(sources) == 1:
-            source, _ = sources[0]
+            ((source, _),) = sources
             ids: list[list[int]] = [[] for _ in targets]
             for ledger_id in source.ledger_ids():
                 ids[home_of(ledger_id, len(targets))].append(ledger_id)
-            return [_Pair(source, each, *target, 0) for each, target in zip(ids, targets, strict=True)]
+            return [IndexPair(source, each, *target, 0) for each, target in zip(ids, targets, strict=True)]
         pairs = []
         for at, (source, _) in enumerate(sources):
             ledger_ids = list(source.ledger_ids())
             check_homes(ledger_ids, at, self._directories)
-            pairs.append(_Pair(source, ledger_ids, *targets[0], shift_of(at, self._stride)))
+            pairs.append(IndexPair(source, ledger_ids, *targets[0], shift_of(at, self._stride)))
         return pairs
 
-    def _copy(self, pair: _Pair) -> None:
+    def _copy(self, pair: IndexPair) -> None:
         target, writer = pair.target, pair.writer
         if pair.source.needs_integrity_check:
             writer.set_needs_integrity_check(True)
@@ -249,15 +225,15 @@ class Conversion:
                 self._advance()
         writer.write(changes)
 
-    def _changes(self, pair: _Pair) -> Iterator[IndexChange]:
+    def _changes(self, pair: IndexPair) -> Iterator[IndexChange]:
         """Yield what has to be written, a ledger at a time, or a part of one; those that are there are left out."""
         source = pair.source
         for ledger_id in pair.ledger_ids:
-            if _are_same(pair, ledger_id):
+            if pair.is_same(ledger_id):
                 continue
             header = source.read_header(ledger_id)
             placed: list[PlacedRun] = []
-            for number in _pages(source, ledger_id):
+            for number in pages_of(source, ledger_id):
                 placed += [evolve(each, base=pair.shift) for each in self._placed(source, ledger_id, number)]
                 if len(placed) >= BATCH_PAGES:
                     yield IndexChange(ledger_id, header, placed)
@@ -311,27 +287,3 @@ def _above(path: str, directory: str) -> Iterator[str]:
     while path != directory:
         path = os.path.dirname(path)
         yield path
-
-
-def _pages(indexes: Indexes, ledger_id: int) -> Iterator[int]:
-    """Return the pages that have locations, ascending."""
-    number = indexes.next_page(ledger_id, 0)
-    while number is not None:
-        yield number
-        number = indexes.next_page(ledger_id, number + 1)
-
-
-def _are_same(pair: _Pair, ledger_id: int) -> bool:
-    """Tell whether a ledger has the same state, and the same locations but for their shift, in both."""
-    source, target = pair.source, pair.target
-    if target.read_header(ledger_id, replaying=True) != source.read_header(ledger_id):
-        return False
-    return all(
-        _whole(shifted(source.read_page(ledger_id, number), pair.shift)) == _whole(target.read_page(ledger_id, number))
-        for number in _pages(source, ledger_id)
-    )
-
-
-def _whole(page: Page) -> Page:
-    """Return a page with the zeros that a file need not have at its end."""
-    return page + array("Q", [NO_LOCATION]) * (PAGE_COUNT - len(page))
