@@ -206,6 +206,7 @@ def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench:
     swapped = [*journal, "--data", bench.listed("b a"), "--index-dir", bench.listed("y x")]
     assert b"the number or the order of the directories" in bktx("bookie", "consistency", *swapped).stderr
     assert bench.files() == before
-    next((bench.directory / "b" / "current").glob("*.log")).unlink()
+    for path in (bench.directory / "b" / "current").glob("*.log"):  # in some the indexes may have nothing
+        path.unlink()
     lost = bktx("bookie", "consistency", *places)
     assert (lost.returncode, b"which is not there" in lost.stdout) == (1, True)
