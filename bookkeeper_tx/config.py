@@ -333,11 +333,11 @@ class BookieConfig:
         ):
             if len(set(named)) < len(named):
                 raise InvalidConfig(f"one directory is named twice: name each of {key} once")
-        several = len(self.ledger_directories) > 1 or len(self.index_directories) > 1
-        if several and self.ledger_storage_class == "DbLedgerStorage":
+        ledgers, indexes = len(self.ledger_directories), len(self.index_directories)
+        if self.ledger_storage_class == "DbLedgerStorage" and indexes not in (0, ledgers):
             raise InvalidConfig(
-                "DbLedgerStorage serves one ledger directory and one index directory: with several Java has a storage "
-                "in each, which is not implemented"
+                "DbLedgerStorage has the index of each ledger directory in an index directory of its own: there are "
+                f"{ledgers} ledgerDirectories and {indexes} indexDirectories; name as many, or leave out the latter"
             )
 
     def _check_compactions(self) -> None:

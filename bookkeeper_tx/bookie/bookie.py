@@ -24,8 +24,9 @@ from bookkeeper_tx.bookie.journal.records import deleted_record
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
 from bookkeeper_tx.bookie.start_check import check_entries
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
+from bookkeeper_tx.bookie.storage.several.opened import storage_of
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage, storages_of
 from bookkeeper_tx.bookie.sync_thread import STOP_LIMIT_S, SyncThread
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import LocalError, RefusedToStart, StorageFailed
@@ -55,7 +56,7 @@ class Parts:
     """The parts of a bookie, for those who look at them."""
 
     journals: Sequence[Journal]
-    storage: LedgerStorage
+    storage: AnyStorage
     sync_thread: SyncThread
     dispatch: Dispatch
     availability: Availability
@@ -103,19 +104,11 @@ class Bookie:
         self._at_start = JournalsAtStart(disk, self._journal_directories, ledgers)
         self._worker = workers.flush
         self.disks = BookieDisks(disk, self._journal_directories, ledgers, indexes or ledgers, config)
-        self._storage = LedgerStorage(
-            disk,
-            self.disks.ledgers,
-            config,
-            workers.flush,
-            workers.read,
-            time_s=clock,
-            index_disks=self.disks.indexes,
-            choose=choose,
-        )
-        self.collection = self._storage.collection
-        """The part of the storage that the garbage collector needs."""
-        self.collection.journal_deleted = self._journal_deleted
+        self._storage = storage_of(disk, self.disks.homes, config, workers.flush, workers.read, clock, choose)
+        self.collections = [each.collection for each in storages_of(self._storage)]
+        """The parts of the storages that garbage collectors need, in the order of ``disks.homes``."""
+        for collection in self.collections:
+            collection.journal_deleted = self._journal_deleted
         arguments = journal_arguments | {"on_fatal": on_fatal, "check_directory": check_directories, "clock": clock}
         self._journals = _journals(disk, journals, config, arguments)
         self._journal: AnyJournal = Journals(self._journals) if more_journals else self._journals[0]
@@ -211,7 +204,8 @@ class Bookie:
             raise RefusedToStart(f"{error}. {self._at_start.way_out(mark, self._read_only)}") from error
         sink.finish()
         if self._config.local_consistency_check:
-            check_entries(self._disk, list(self.disks.ledgers.spaces), self._storage, not self._read_only)
+            for storage, home in zip(storages_of(self._storage), self.disks.homes, strict=True):
+                check_entries(self._disk, list(home.ledgers.spaces), storage, not self._read_only)
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
         return replayed.mark

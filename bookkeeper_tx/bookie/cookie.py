@@ -113,6 +113,11 @@ class Cookie:
         return _paths(self.ledger_directories)
 
     @property
+    def names_indexes(self) -> bool:
+        """Whether its version names index directories."""
+        return self.layout_version == spec.LAYOUT_VERSION
+
+    @property
     def paths_of_indexes(self) -> list[str]:
         """The index directories, which are by default those of the ledgers."""
         return _paths(self.index_directories) or self.paths_of_ledgers

@@ -161,7 +161,8 @@ class Directories:
             for current in self._currents
             if any(not name.startswith(COOKIE_NAME) for name in self._disk.list_directory(current))
         }
-        return plan_cookie(expected, stored, self.read_cookies(), filled, self._expands)
+        homes = self._ledger_storage_class == "DbLedgerStorage"
+        return plan_cookie(expected, stored, self.read_cookies(), filled, self._expands, homes)
 
     def read_cookies(self) -> dict[str, bytes | None]:
         """Return the content of each cookie by its path, None for one that is missing.  Raises OSError."""

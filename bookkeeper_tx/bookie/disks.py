@@ -4,9 +4,24 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from attrs import frozen
+
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.space import LedgerDisks, Space
 from bookkeeper_tx.config import BookieConfig
+
+
+@frozen
+class HomeDisks:
+    """The disks of one storage: of all ledger directories, or of one that has its own."""
+
+    ledgers: LedgerDisks
+    indexes: LedgerDisks
+
+    @property
+    def full(self) -> bool:
+        """Whether one of them is full."""
+        return self.ledgers.full or self.indexes.full
 
 
 class BookieDisks:
@@ -18,8 +33,16 @@ class BookieDisks:
         self._disk = disk
         self._full: frozenset[str] = frozenset()
         self._journals = {directory: Space(config) for directory in journals}
-        self.ledgers = LedgerDisks(disk, ledgers, config)
-        self.indexes = self.ledgers if list(indexes) == list(ledgers) else LedgerDisks(disk, indexes, config)
+        apart = len(ledgers) > 1 and config.ledger_storage_class == "DbLedgerStorage"
+        self.ledgers = LedgerDisks(disk, ledgers, config, apart)
+        self.indexes = self.ledgers if list(indexes) == list(ledgers) else LedgerDisks(disk, indexes, config, apart)
+        self.homes = [HomeDisks(self.ledgers, self.indexes)]
+        """Those of each storage."""
+        if apart:
+            self.homes = [
+                HomeDisks(self.ledgers.only(ledger), self.indexes.only(index))
+                for ledger, index in zip(ledgers, indexes, strict=True)
+            ]
 
     def look(self) -> None:
         """Find out how full they are.  Blocks; raises OSError if one does not tell, after all others have."""

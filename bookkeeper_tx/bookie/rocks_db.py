@@ -53,10 +53,10 @@ _Result = TypeVar("_Result")
 class RocksDb:
     """A RocksDB database as :class:`~bookkeeper_tx.bookie.key_values.KeyValues`, made if there is none.
 
-    Raises RefusedToStart if it cannot be opened.
+    ``reading_only``: nothing is made, or written there.  Raises RefusedToStart if it cannot be opened.
     """
 
-    def __init__(self, path: str, config: BookieConfig) -> None:
+    def __init__(self, path: str, config: BookieConfig, reading_only: bool = False) -> None:
         self.path = path
         self._rocksdict = _binding()
         self._options = _options(self._rocksdict, config)
@@ -64,9 +64,11 @@ class RocksDb:
         self._write_options.no_slowdown = True
         self._links: tempfile.TemporaryDirectory[str] | None = None
         try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, DIRECTORY_MODE)
-            self._db = self._open_read_only() if os.statvfs(path).f_flag & os.ST_RDONLY else self._open()
+            if not reading_only:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(path, DIRECTORY_MODE)
+            reading_only = reading_only or bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+            self._db = self._open_read_only() if reading_only else self._open()
         except Exception as error:
             raise RefusedToStart(_why_not(path, error, self._rocksdict)) from error
 
@@ -148,7 +150,7 @@ class RocksDb:
         return self._rocksdict.Rdict(self.path, self._options, {"default": self._options})
 
     def _open_read_only(self) -> Any:
-        """Open it on a file system that is read-only, by links to its files: the binding writes beside them."""
+        """Open it where nothing may be written, by links to its files: the binding writes beside them."""
         self._links = tempfile.TemporaryDirectory(prefix="bktx-rocksdb-")
         for name in os.listdir(self.path):
             if name not in WRITTEN_AT_OPEN:

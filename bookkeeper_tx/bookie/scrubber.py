@@ -9,8 +9,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.garbage.pace import Pace, Stopped
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.scrub import Looked, ScrubFailed, Suspect
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
@@ -36,7 +36,7 @@ class Scrubber:
         self,
         clock: IReactorTime,
         config: BookieConfig,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         thread: Threads,
         on_fatal: Callable[[BaseException], None],
         chance: Callable[[], float] = random.random,

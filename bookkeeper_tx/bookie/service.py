@@ -20,6 +20,7 @@ from bookkeeper_tx.bookie.bookie import Bookie, Workers
 from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
+from bookkeeper_tx.bookie.garbage.collectors import GarbageCollectors
 from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
@@ -27,6 +28,7 @@ from bookkeeper_tx.bookie.registration import Registration, advertised
 from bookkeeper_tx.bookie.scrubber import Scrubber
 from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
 from bookkeeper_tx.bookie.storage.db.location_compaction import LocationCompaction
+from bookkeeper_tx.bookie.storage.several.storages import storages_of
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.metadata.interfaces import MetadataStore
@@ -88,7 +90,7 @@ class BookieService(Service):
         """Where it listens, once it does."""
         self.memory: Callable[[], Mapping[str, tuple[int, int]]] = dict
         """Gives the bytes in use of each budget and how many may be, by name; none before it starts to serve."""
-        self.collector: GarbageCollector | None = None
+        self.collector: GarbageCollectors | None = None
         """The garbage collector, once it has started; a bookie on a read-only file system has none."""
         self._config = config
         self._reactor = reactor
@@ -288,23 +290,17 @@ class BookieService(Service):
         return made
 
     def _collect_garbage(self, bookie: Bookie, bookie_id: BookieId, instance_id: str | None) -> None:
-        collector = self.collector = GarbageCollector(
-            self._reactor,
-            self._disk,
-            self._config,
-            self._store,
-            bookie.collection,
-            self._worker("garbage"),
-            bookie.disks,
-            bookie_id,
-            instance_id,
-            self._clock,
+        worker, named = self._worker("garbage"), (bookie_id, instance_id, self._clock)
+        of_store = partial(GarbageCollector, self._reactor, self._disk, self._config, self._store)
+        homes = zip(bookie.collections, bookie.disks.homes, strict=True)
+        collector = self.collector = GarbageCollectors(
+            [of_store(collection, worker, disks, *named) for collection, disks in homes]
         )
         self._undo.append(collector.stop)
         bookie.on_disk_full = collector.disk_filled
         collector.start()
         if self._http is not None:
-            self._metrics.garbage = collector.status
+            self._metrics.garbage = lambda: collector.status
             self._http.bookie.garbage = collector
 
     def _scrub(self, bookie: Bookie) -> None:
@@ -346,10 +342,11 @@ class BookieService(Service):
 
         The thread ends after the databases are closed, which ends a compaction.
         """
-        indexes = bookie.parts.storage.indexes
-        if not isinstance(indexes, DbIndexes):
+        indexes = [each.indexes for each in storages_of(bookie.parts.storage)]
+        databases = [each for each in indexes if isinstance(each, DbIndexes)]
+        if not databases:
             return {}
-        return {"locations": LocationCompaction(indexes, self._worker("location-compaction"))}
+        return {"locations": LocationCompaction(databases, self._worker("location-compaction"))}
 
     def _show_budgets(self, clients: ClientBudget) -> None:
         """Serve the budgets with the other metrics, if these are served."""

@@ -43,12 +43,13 @@ class Space:
 class LedgerDisks:
     """The disks of ``directories``, those of the ledgers or of the indexes, as they were at the last :meth:`look`.
 
-    Until then they count as empty.
+    Until then they count as empty.  ``apart``: each has a storage of its own, so none can stand in for another.
     """
 
-    def __init__(self, disk: Disk, directories: Sequence[str], config: BookieConfig) -> None:
+    def __init__(self, disk: Disk, directories: Sequence[str], config: BookieConfig, apart: bool = False) -> None:
         self._disk = disk
         self._config = config
+        self._apart = apart
         self.spaces = {directory: Space(config) for directory in directories}
         """By directory; in the order of the configuration."""
 
@@ -67,6 +68,12 @@ class LedgerDisks:
                 _tell(directory, space)
         if failed is not None:
             raise failed
+
+    def only(self, directory: str) -> "LedgerDisks":
+        """Return those of one directory, which know what these do."""
+        disks = LedgerDisks(self._disk, (), self._config)
+        disks.spaces = {directory: self.spaces[directory]}
+        return disks
 
     @property
     def writable(self) -> list[str]:
@@ -90,12 +97,18 @@ class LedgerDisks:
     @property
     def read_only(self) -> bool:
         """Whether adds are to be refused, but for those of high priority."""
+        if self._apart and len(self.writable) < len(self.spaces):
+            return True
         return not self.writable or (self.full and self._config.read_only_on_any_disk_full)
 
     @property
     def reserve_used(self) -> bool:
-        """Whether all disks are full, or do not answer, and none has room for adds of high priority."""
-        return not self.writable and not self._with_more_than(self._config.high_priority_free_bytes_min)
+        """Whether all disks are full, or do not answer, and none has room for adds of high priority.
+
+        If they are ``apart`` one that has none is enough.
+        """
+        with_room = {*self.writable, *self._with_more_than(self._config.high_priority_free_bytes_min)}
+        return len(with_room) < len(self.spaces) if self._apart else not with_room
 
     def for_entry_log(self) -> list[str]:
         """Return the directories in which a new entry log may be begun, also by compaction.  None: there is no room."""

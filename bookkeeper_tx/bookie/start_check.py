@@ -21,15 +21,22 @@ log = Logger()
 
 @frozen
 class _OneDirectory:
-    """The indexes of one directory, as those of several are looked for."""
+    """The indexes and the logs of one storage, as those of a bookie that does not run."""
 
     indexes: Indexes
+    logs: EntryLogs
 
     def find(self, ledger_id: int) -> Indexes:
         return self.indexes
 
     def ledger_ids(self) -> Iterator[int]:
         return self.indexes.ledger_ids()
+
+    def logs_of(self, ledger_id: int) -> EntryLogs:
+        return self.logs
+
+    def close(self) -> None:
+        self.logs.close()
 
 
 def check_entries(disk: Disk, directories: Sequence[str], storage: LedgerStorage, writable: bool) -> None:
@@ -41,8 +48,8 @@ def check_entries(disk: Disk, directories: Sequence[str], storage: LedgerStorage
     if storage.dirty and writable:
         storage.flush_now()
     checked, first = Checked(), ""
-    with closing(EntryLogs(disk, list(directories))) as logs:
-        for fault in check(_OneDirectory(storage.indexes), logs, checked):
+    with closing(_OneDirectory(storage.indexes, EntryLogs(disk, list(directories)))) as stored:
+        for fault in check(stored, checked):
             first = first or fault.text
             if checked.faults <= FAULTS_LOGGED:
                 log.error("local consistency check: {fault}", fault=fault.text)

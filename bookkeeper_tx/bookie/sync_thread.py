@@ -17,7 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp, LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.threads.worker import Threads
 
 RETRY_DELAY_S: Final = 1.0
@@ -48,7 +49,7 @@ class SyncThread:
     def __init__(
         self,
         clock: IReactorTime,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         journal: MarkedJournal,
         write_mark: Callable[[LogMark], None],
         worker: Threads,

@@ -452,7 +452,7 @@ def test_with_several_journals_each_moves_its_mark_and_gives_up_its_files() -> N
 
 
 def collected(bookie: Started, *ledger_ids: int) -> list[int]:
-    deleting = bookie.bookie.collection.delete_ledgers(ledger_ids)
+    deleting = bookie.bookie.collections[0].delete_ledgers(ledger_ids)
     bookie.flushing.run_all()
     deleted: list[int] = result_of(deleting)
     return deleted

@@ -158,8 +158,14 @@ def test_several_ledger_and_index_directories(read: Any) -> None:
     [
         ("ledgerDirectories=/a,/b,/a", "ledgerDirectories"),
         ("indexDirectories=/a,/a", "indexDirectories"),
-        ("ledgerDirectories=/a,/b\nledgerStorageClass=DbLedgerStorage", "DbLedgerStorage serves one ledger directory"),
-        ("indexDirectories=/a,/b\nledgerStorageClass=DbLedgerStorage", "one index directory"),
+        (
+            "ledgerDirectories=/a,/b\nindexDirectories=/x\nledgerStorageClass=DbLedgerStorage",
+            "2 ledgerDirectories and 1 indexDirectories",
+        ),
+        (
+            "indexDirectories=/a,/b\nledgerStorageClass=DbLedgerStorage",
+            "1 ledgerDirectories and 2 indexDirectories",
+        ),
     ],
 )
 def test_directories_that_cannot_be_served_together(read: Any, line: str, why: str) -> None:

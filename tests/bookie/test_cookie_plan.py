@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie import Cookie, CookiesDiffer
 from bookkeeper_tx.bookie.cookie_plan import CookiePlan, plan_cookie
 from bookkeeper_tx.errors import RefusedToStart
 
@@ -20,19 +20,29 @@ def path(directory: str) -> str:
 
 
 def plan(
-    expected: Cookie, stored: Cookie | None, found: dict[str, Cookie | None], *filled: str, expands: bool = True
+    expected: Cookie,
+    stored: Cookie | None,
+    found: dict[str, Cookie | None],
+    *filled: str,
+    expands: bool = True,
+    homes: bool = False,
 ) -> CookiePlan:
     """Plan with the cookies found in directories, of which some hold data."""
     files = {path(each): None if there is None else there.encode() for each, there in found.items()}
     in_store = None if stored is None else stored.encode()
-    return plan_cookie(expected, in_store, files, set(map(path, filled)), expands)
+    return plan_cookie(expected, in_store, files, set(map(path, filled)), expands, homes)
 
 
 def refusal(
-    expected: Cookie, stored: Cookie | None, found: dict[str, Cookie | None], *filled: str, expands: bool = True
+    expected: Cookie,
+    stored: Cookie | None,
+    found: dict[str, Cookie | None],
+    *filled: str,
+    expands: bool = True,
+    homes: bool = False,
 ) -> str:
     with pytest.raises(RefusedToStart) as caught:
-        plan(expected, stored, found, *filled, expands=expands)
+        plan(expected, stored, found, *filled, expands=expands, homes=homes)
     return str(caught.value)
 
 
@@ -115,3 +125,52 @@ def test_a_first_start_needs_no_setting_and_a_begun_one_is_not_expanded() -> Non
     found = dict.fromkeys(("/j", "/a", "/b", "/c"))
     assert plan(NEW, None, found, expands=False) == CookiePlan(NEW.encode(), tuple(map(path, found)), True)
     assert "ledgerDirs" in refusal(NEW, None, {"/j": OLD, "/a": None, "/b": None, "/c": None})
+
+
+HOMES = cookie("/a", "/b")
+BOTH: dict[str, Cookie | None] = {"/j": HOMES, "/a": HOMES, "/b": HOMES}
+
+
+@pytest.mark.parametrize("expands", [False, True])
+@pytest.mark.parametrize(
+    "expected",
+    [
+        cookie("/b", "/a"),
+        cookie("/a", "/b", "/c"),
+        cookie("/c", "/a", "/b"),
+        cookie("/a"),
+        cookie("/b", "/c"),
+    ],
+)
+def test_where_ledgers_are_found_by_the_directories_neither_number_nor_order_changes(
+    expected: Cookie, expands: bool
+) -> None:
+    for stored, found in ((HOMES, BOTH), (None, BOTH), (HOMES, dict.fromkeys(BOTH))):
+        said = refusal(expected, stored, found, expands=expands, homes=True)
+        assert "has /a, /b, here are" in said
+        assert "name the directories as they were" in said
+
+
+def test_so_it_is_with_those_of_the_indexes() -> None:
+    stored = cookie("/a", "/b", indexes=("/x", "/y"))
+    for indexes in (("/y", "/x"), ("/x",), ("/x", "/y", "/z")):
+        said = refusal(cookie("/a", "/b", indexes=indexes), stored, {"/j": stored}, homes=True)
+        assert "the order of indexDirectories" in said
+    assert "indexDirectories" in refusal(cookie("/a", "/b", indexes=("/b", "/a")), HOMES, BOTH, homes=True)
+    old = evolve(HOMES, layout_version=4)  # names none
+    same = cookie("/a", "/b", indexes=("/x", "/y"))
+    assert plan(same, old, {"/j": old}, expands=False, homes=True).data == old.encode()
+
+
+def test_an_empty_directory_in_the_place_of_one_that_is_lost_is_another_matter() -> None:
+    with pytest.raises(CookiesDiffer):
+        plan(cookie("/a", "/c"), HOMES, {"/j": HOMES, "/a": HOMES, "/c": None}, homes=True)
+    other = evolve(cookie("/b", "/a"), bookie_id="c:1")
+    assert "another bookie's" in refusal(other, HOMES, BOTH, homes=True)
+
+
+def test_a_start_with_the_same_directories_is_as_before() -> None:
+    for expands in (False, True):
+        assert plan(HOMES, HOMES, BOTH, "/a", "/b", expands=expands, homes=True) == CookiePlan(HOMES.encode())
+    first = plan(HOMES, None, dict.fromkeys(BOTH), homes=True)
+    assert first == CookiePlan(HOMES.encode(), tuple(map(path, BOTH)), True)

@@ -43,3 +43,17 @@ def test_indexes_in_the_ledger_directories_are_told_once() -> None:
     disks = looked({}, LEDGER)
     assert disks.indexes is disks.ledgers
     assert disks.usage()[1] == {}
+
+
+def test_a_storage_for_each_ledger_directory_has_its_own_disks() -> None:
+    disk: Any = Disks()
+    disk.used = dict.fromkeys((JOURNAL, LEDGER, INDEX, "/l2/current", "/i2/current"), 0)
+    config = config_of(ledger_storage_class="DbLedgerStorage")
+    disks = BookieDisks(disk, [JOURNAL], [LEDGER, "/l2/current"], [INDEX, "/i2/current"], config)
+    first, second = disks.homes
+    assert [list(each.spaces) for each in (second.ledgers, second.indexes)] == [["/l2/current"], ["/i2/current"]]
+    disk.used["/i2/current"] = SIZE
+    disks.look()
+    assert (first.full, second.full, disks.read_only) == (False, True, True)
+    (only,) = BookieDisks(disk, [JOURNAL], [LEDGER], [INDEX], config).homes
+    assert list(only.ledgers.spaces) == [LEDGER]

@@ -235,7 +235,7 @@ def test_garbage_is_collected_beside_a_disk_that_does_not_answer(silent: str) ->
     for entry_id in range(6):
         assert bookie.add(entry_id) == OK
         bookie.wait()
-    collection = bookie.bookie.collection
+    collection = bookie.bookie.collections[0]
     disk.go_silent(silent)
     assert result_of(collection.delete_ledgers([LEDGER])) == [LEDGER]
     for name in result_of(collection.finished_logs()):
@@ -260,7 +260,7 @@ def test_fenced_ledgers_are_deleted_while_a_disk_is_full(full: set[str]) -> None
     bookie.wait()
     disk.full_directories = full
     bookie.wait()
-    assert result_of(bookie.bookie.collection.delete_ledgers([LEDGER])) == [LEDGER]
+    assert result_of(bookie.bookie.collections[0].delete_ledgers([LEDGER])) == [LEDGER]
     disk.full_directories = ()
     disk.crash()
     disk.restart()
@@ -284,7 +284,7 @@ def test_logs_are_removed_in_each_directory() -> None:
     for entry_id in range(6):
         assert bookie.add(entry_id) == OK
         bookie.wait()
-    collection = bookie.bookie.collection
+    collection = bookie.bookie.collections[0]
     assert result_of(collection.delete_ledgers([LEDGER])) == [LEDGER]
     for name in result_of(collection.finished_logs()):
         result_of(collection.delete_log(name))

@@ -42,14 +42,14 @@ class Disks:
 
 
 class Bench:
-    def __init__(self, *directories: str, **settings: Any) -> None:
+    def __init__(self, *directories: str, apart: bool = False, **settings: Any) -> None:
         reserves = {
             "entry_log_free_bytes_min": 20,
             "index_file_free_bytes_min": 10,
             "high_priority_free_bytes_min": 15,
         }
         self.disk: Any = Disks()
-        self.disks = LedgerDisks(self.disk, directories, config_of(**reserves | settings))
+        self.disks = LedgerDisks(self.disk, directories, config_of(**reserves | settings), apart)
 
     def use(self, *used: int) -> LedgerDisks:
         self.disk.used = dict(zip(self.disks.spaces, used, strict=True))
@@ -157,3 +157,22 @@ def test_a_disk_that_does_not_tell_hides_no_other() -> None:
     bench.disk.free_bytes = lambda path: SIZE
     bench.disks.look()
     assert bench.disks.writable == [A, B]
+
+
+def test_where_each_has_its_own_storage_one_full_disk_is_enough() -> None:
+    bench = Bench("/a", "/b", apart=True, read_only_on_any_disk_full=False)
+    assert not bench.use(0, 950).read_only
+    disks = bench.use(0, 951)
+    assert (disks.read_only, disks.reserve_used) == (True, False)
+    assert bench.use(0, SIZE).reserve_used
+    assert not Bench("/a", "/b", read_only_on_any_disk_full=False).use(0, SIZE).read_only
+
+
+def test_those_of_one_directory_know_what_all_know() -> None:
+    bench = Bench("/a", "/b", apart=True)
+    first, second = (bench.disks.only(directory) for directory in ("/a", "/b"))
+    bench.use(0, SIZE)
+    assert (first.full, first.writable, first.for_entry_log()) == (False, ["/a"], ["/a"])
+    assert (second.full, second.writable, second.for_entry_log(), second.takes_copies(False)) == (True, [], [], False)
+    bench.use(SIZE, 0)
+    assert (first.full, second.full) == (True, False)

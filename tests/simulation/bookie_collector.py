@@ -6,7 +6,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.bookie import Bookie
+from bookkeeper_tx.bookie.disks import HomeDisks
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
+from bookkeeper_tx.bookie.garbage.collectors import GarbageCollectors
 from bookkeeper_tx.bookie.storage.collection import StorageCollection
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName
@@ -64,12 +66,14 @@ def start_collector(
     store: Store,
     counts: Counts,
     deleted: Callable[[list[int]], None],
-) -> GarbageCollector:
-    """Start the collector of a bookie that serves."""
-    storage: Any = WatchedStorage(bookie.collection, counts, deleted)
+) -> GarbageCollectors:
+    """Start the collectors of a bookie that serves."""
     of_store: Any = store
-    collector = GarbageCollector(
-        clock, disk, config, of_store, storage, worker, bookie.disks, BOOKIE, INSTANCE, clock.seconds
-    )
+
+    def collector_of(collection: StorageCollection, disks: HomeDisks) -> GarbageCollector:
+        storage: Any = WatchedStorage(collection, counts, deleted)
+        return GarbageCollector(clock, disk, config, of_store, storage, worker, disks, BOOKIE, INSTANCE, clock.seconds)
+
+    collector = GarbageCollectors(list(map(collector_of, bookie.collections, bookie.disks.homes)))
     collector.start()
     return collector

@@ -16,6 +16,7 @@ from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import count_failing, run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_db_directories import SeveralDbDirectoriesHistory
 from tests.simulation.several_directories import SeveralDirectoriesHistory
 from tests.simulation.several_journals import SeveralJournalsHistory
 
@@ -25,7 +26,10 @@ HISTORIES, HISTORIES_OF_FULL = 30, 250
 LAZY_HISTORIES = 60
 
 
-@pytest.mark.parametrize("make", [BookieHistory, DbHistory, SeveralJournalsHistory, SeveralDirectoriesHistory])
+@pytest.mark.parametrize(
+    "make",
+    [BookieHistory, DbHistory, SeveralJournalsHistory, SeveralDirectoriesHistory, SeveralDbDirectoriesHistory],
+)
 def test_what_clients_were_told_is_true_after_every_crash(
     make: type[BookieHistory], pytestconfig: pytest.Config
 ) -> None:
@@ -66,6 +70,7 @@ def test_a_model_that_allows_no_loss_notices_it(settings: Any) -> None:
         DbHistory,
         SeveralJournalsHistory,
         SeveralDirectoriesHistory,
+        SeveralDbDirectoriesHistory,
         UnsyncedHistory,
         UnjournaledHistory,
     ],

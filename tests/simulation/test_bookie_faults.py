@@ -17,6 +17,7 @@ from tests.simulation.bookie_requests import Told
 from tests.simulation.db_history import DbHistory
 from tests.simulation.histories import run_all
 from tests.simulation.lazy_histories import UnjournaledHistory, UnsyncedHistory
+from tests.simulation.several_db_directories import SeveralDbDirectoriesHistory
 from tests.simulation.several_directories import SeveralDirectoriesHistory
 from tests.simulation.several_journals import SeveralJournalsHistory
 
@@ -67,6 +68,24 @@ class _FaultySeveralDirectories(SeveralDirectoriesHistory, _FaultyHistory):
     """A disk may be full or broken while the others are not."""
 
     settings = {"disk_check_interval_s": 0.5, "read_only_on_any_disk_full": False}
+
+    def start(self) -> None:
+        self.disk.full_directories = self.disk.broken_directories = ()
+        super().start()
+
+    def step(self) -> None:
+        fault = self.random.random()
+        if fault < 0.02:
+            self.disk.full_directories = self.random.sample(self.directories, self.random.randrange(2))
+        elif fault < 0.03:
+            self.disk.broken_directories = self.random.sample(self.directories, self.random.randrange(2))
+        super().step()
+
+
+class _FaultySeveralDb(SeveralDbDirectoriesHistory, _FaultyHistory):
+    """The disk of some ledgers may be full or broken while that of the others is not."""
+
+    settings = {**SeveralDbDirectoriesHistory.settings, "disk_check_interval_s": 0.5}
 
     def start(self) -> None:
         self.disk.full_directories = self.disk.broken_directories = ()
@@ -133,7 +152,15 @@ class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
 
 
 @pytest.mark.parametrize(
-    "make", [_FaultyDb, _FaultySeveralJournals, _FaultySeveralDirectories, _FaultyUnsynced, _FaultyUnjournaled]
+    "make",
+    [
+        _FaultyDb,
+        _FaultySeveralDb,
+        _FaultySeveralJournals,
+        _FaultySeveralDirectories,
+        _FaultyUnsynced,
+        _FaultyUnjournaled,
+    ],
 )
 def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
     histories = run_all(make, OTHER_HISTORIES)

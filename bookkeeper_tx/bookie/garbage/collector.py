@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.cluster import require_cluster
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.disks import BookieDisks
+from bookkeeper_tx.bookie.disks import HomeDisks
 from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.compaction import Compacted, Compaction
 from bookkeeper_tx.bookie.garbage.compaction_schedule import CompactionSchedule
@@ -41,7 +41,7 @@ log = Logger()
 class GarbageCollector:
     """Collects every ``gc_wait_s`` seconds, and when :meth:`force` is called; one collection at a time.
 
-    ``instance_id`` is that of the cluster; ``worker`` reads entry logs; ``disks`` are those of the bookie;
+    ``instance_id`` is that of the cluster; ``worker`` reads entry logs; ``disks`` are those of the storage;
     ``time_s`` gives the time of day.
     """
 
@@ -53,7 +53,7 @@ class GarbageCollector:
         store: MetadataStore,
         storage: Collected,
         worker: Threads,
-        disks: BookieDisks,
+        disks: HomeDisks,
         bookie_id: BookieId,
         instance_id: str | None,
         time_s: Callable[[], float],

@@ -1,5 +1,6 @@
 """What the endpoints need of the garbage collection of a bookie."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 
@@ -42,7 +43,12 @@ class GarbageCollection(Protocol):
     """Collects garbage.  Called on the reactor thread; nothing here waits."""
 
     @property
-    def status(self) -> GarbageStatus: ...
+    def status(self) -> GarbageStatus:
+        """What all of it has done."""
+
+    @property
+    def statuses(self) -> Sequence[GarbageStatus]:
+        """What was done in each storage, one or one for each ledger directory."""
 
     def force(self, major: bool | None = None, minor: bool | None = None) -> Any:
         """Begin a collection, with or without major and minor compaction; None: with it, unless it is suspended."""

@@ -18,7 +18,7 @@ async def gc_details(call: Call, bookie: Administered) -> Answer:
             NOT_FOUND,
         )
     garbage = bookie.garbage
-    return json_answer([] if garbage is None else [_details(garbage.status)])
+    return json_answer([] if garbage is None else list(map(_details, garbage.statuses)))
 
 
 def _details(status: GarbageStatus) -> dict[str, Any]:

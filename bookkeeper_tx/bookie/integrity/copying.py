@@ -16,7 +16,7 @@ from twisted.internet.task import deferLater
 from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.durable import room
 from bookkeeper_tx.bookie.storage.ledger import while_held
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.client.deferred_handles import LedgerReader
 from bookkeeper_tx.config import MIB
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -40,7 +40,7 @@ class LedgerGone(Exception):
 class Copying:
     """Copies entries that ``reader`` reads; ``pace``, if there is one, is told of their bytes."""
 
-    def __init__(self, clock: Any, reader: LedgerReader, storage: LedgerStorage, pace: Pace | None) -> None:
+    def __init__(self, clock: Any, reader: LedgerReader, storage: AnyStorage, pace: Pace | None) -> None:
         self._clock = clock
         self.reader = reader
         self._storage = storage

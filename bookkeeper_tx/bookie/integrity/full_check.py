@@ -20,7 +20,8 @@ from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
 from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.limbo import Change
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.errors import (
     BookKeeperError,
     ClientClosed,
@@ -48,7 +49,7 @@ class FullCheck:
         self,
         clock: Any,
         store: ClientMetadataStore,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         bookie_id: BookieId,
         repair: LedgerRepair,
     ) -> None:
@@ -59,7 +60,7 @@ class FullCheck:
         self._repair = repair
         self._left: LedgerIds | None = None
         """The ledgers that were not in order in the last pass; None before the first."""
-        self._whole: deque[tuple[int, int]] = deque()
+        self._whole: deque[tuple[Change, int]] = deque()
         """Ledgers that are, and the change of the storage after which that is durable."""
         self._first_error: Exception | None = None
 

@@ -22,7 +22,7 @@ from bookkeeper_tx.bookie.integrity.lost_journals import forget_marks
 from bookkeeper_tx.bookie.integrity.pre_boot import PreBoot
 from bookkeeper_tx.bookie.integrity.repair import LedgerRepair
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.config import MIB, BookieConfig
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, RefusedToStart
@@ -54,7 +54,7 @@ class Integrity:
         disk: Disk,
         store: MetadataStore,
         bookie_id: BookieId,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         reads: Threads,
         writes: Threads,
         make_client: Callable[[Any, BookieConfig, int], BookKeeper] = cluster_client,

@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.garbage.at_once import at_once
 from bookkeeper_tx.bookie.integrity.shares import is_in
 from bookkeeper_tx.bookie.storage.ledger import while_held
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.digest import master_key
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger, StorageFailed, Unauthorized
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
@@ -34,7 +34,7 @@ class PreBoot:
     """Puts ledgers of ``storage`` into limbo; ``durable()`` waits until that is on the disk."""
 
     store: ClientMetadataStore
-    storage: LedgerStorage
+    storage: AnyStorage
     bookie_id: BookieId
     durable: Callable[[], Awaitable[None]]
 

@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.garbage.pace import Pace
 from bookkeeper_tx.bookie.integrity.copying import Copying, LedgerGone
 from bookkeeper_tx.bookie.integrity.shares import Share, is_in, shares
 from bookkeeper_tx.bookie.storage.ledger import Ledger, while_held
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.deferred_handles import LedgerReader
 from bookkeeper_tx.entry.digest import master_key
@@ -33,7 +33,7 @@ class LedgerRepair:
         self,
         clock: Any,
         client: BookKeeper,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         reads: Threads,
         bookie_id: BookieId,
         pace: Pace | None,

@@ -39,8 +39,8 @@ class Metrics:
         self._storage = StorageMetrics(seconds)
         self.scrub = ScrubMetrics(seconds)
         """Is told of the scrubber, if there is one."""
-        self.garbage: object = None
-        """The status of the garbage collection; None if there is none."""
+        self.garbage: Callable[[], object] = lambda: None
+        """Gives the status of the garbage collection; None if there is none."""
         self.is_serving: Callable[[], bool] = lambda: False
         self._parts: Parts | None = None
         self._workers: Mapping[str, Working] = {}
@@ -78,7 +78,7 @@ class Metrics:
         self._journal.write(out, self._queued_bytes_max)
         batch_bytes = self._batch_reads.size_bytes
         self._storage.write(out, parts.storage, counts, written_bytes, batch_bytes, *parts.disks.usage())
-        write_garbage(out, self.garbage)
+        write_garbage(out, self.garbage())
         self.scrub.write(out)
         write_threads(out, self._workers, self._read_threads)
         writable = READ_ONLY if parts.availability.read_only else WRITABLE

@@ -7,7 +7,7 @@ from bookkeeper_tx.bookie.metrics.exposition import Exposition, name_of_path
 from bookkeeper_tx.bookie.metrics.summary import Outcomes
 from bookkeeper_tx.bookie.operations.dispatch import RequestCounts
 from bookkeeper_tx.bookie.space import Space
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 
 MILLISECONDS_PER_S: Final = 1000
 
@@ -25,7 +25,7 @@ class StorageMetrics:
     def write(
         self,
         out: Exposition,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         counts: RequestCounts,
         written_bytes: int,
         batch_bytes: int,

@@ -101,7 +101,12 @@ class IndexRebuild:
             if self._index_files.find(ledger_id) is not None:
                 self._ledger(ledger_id, report)
         for log in list_logs(self._disk, self._places.ledger_currents):
-            self._log_paths[log.log_id, log.scoped] = log.path
+            known = self._log_paths.setdefault((log.log_id, log.scoped), log.path)
+            if known != log.path:
+                raise StorageFailed(
+                    f"{known} and {log.path} have one id, which an index file cannot tell apart: logs in several "
+                    "directories have them so with DbLedgerStorage only.  If its databases are lost, give --renumber"
+                )
             for run in self._read(log, report):
                 if isinstance(run, LocatedRun):
                     self._take(run, report)

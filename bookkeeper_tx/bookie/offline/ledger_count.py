@@ -28,6 +28,16 @@ def require_all_ledgers(
             _check("index", current, cookie.paths_of_indexes, index_currents, "--index-dir")
 
 
+def require_order(disk: Disk, ledger_currents: Sequence[str]) -> None:
+    """Raise InvalidArgument if the cookie has the ledger directories in another order: by it ledgers are found."""
+    path = os.path.join(ledger_currents[0], FILE_NAME)
+    if not disk.exists(path):
+        return
+    given, known = list(map(os.path.dirname, ledger_currents)), Cookie.decode(disk.read(path), path).paths_of_ledgers
+    if given != known and sorted(given) == sorted(known):
+        raise InvalidArgument(f"name the ledger directories in the order of the cookie {path}: {','.join(known)}")
+
+
 def _check(kind: str, current: str, known: Sequence[str], given: Sequence[str], option: str) -> None:
     if known and len(known) != len(given):
         raise InvalidArgument(

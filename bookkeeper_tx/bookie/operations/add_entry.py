@@ -19,7 +19,7 @@ from bookkeeper_tx.bookie.operations.force_ledger import ForceLedger
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage import limits
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import BookKeeperError, LedgerFenced, status_of
 from bookkeeper_tx.protocol.bookie.requests import MIXED_ADD_BYTES, AddRequests, MixedAddRequests, OneAdd
@@ -36,7 +36,7 @@ class AddEntry:
 
     def __init__(
         self,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         journal: AnyJournal,
         keys: LedgerKeys,
         availability: Availability,

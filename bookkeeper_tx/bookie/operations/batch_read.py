@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.protocol.bookie.requests import BatchReadRequest, Buffer
 from bookkeeper_tx.protocol.v2_frames import BATCH_REPLY_SIZE
@@ -36,7 +36,7 @@ class BatchRead:
 
     def __init__(
         self,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         runs: StoredRuns,
         fencing: Fencing,
         watch: LacWatch,

@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.room import Room
 from bookkeeper_tx.bookie.storage.ledger import while_held
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.protocol.bookie.requests import (
     AddRequests,
     Continuation,
@@ -56,7 +56,7 @@ def _nothing(_: Any) -> None:
 class ColdLedgers:
     """Puts the wait before operations, which find in memory what there is to know of a ledger."""
 
-    def __init__(self, storage: LedgerStorage) -> None:
+    def __init__(self, storage: AnyStorage) -> None:
         self.room = Room(LOADING_BYTES_MAX)
         """For what is loaded."""
         self._in_memory = storage.loader.in_memory

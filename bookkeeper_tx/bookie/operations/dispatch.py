@@ -28,7 +28,7 @@ from bookkeeper_tx.bookie.operations.list_entries import ListEntries
 from bookkeeper_tx.bookie.operations.long_poll import LongPoll
 from bookkeeper_tx.bookie.operations.read_entry import ReadEntry
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.protocol.bookie import v2, v2_mixed, v3, v3_batch_read, v3_mixed
 from bookkeeper_tx.protocol.bookie.requests import Continuation, InContext, Request
@@ -69,7 +69,7 @@ class Dispatch:
         self,
         config: BookieConfig,
         disk: Disk,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         journal: AnyJournal,
         availability: Availability,
         clock: IReactorTime,

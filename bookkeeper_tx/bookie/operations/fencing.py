@@ -18,7 +18,7 @@ from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.ledger_keys import LedgerKeys
 from bookkeeper_tx.bookie.storage.ledger import while_held
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.requests import Continuation
 from protocol_specs.wire import status as statuses
@@ -38,7 +38,7 @@ class Fencing:
     """Fences ledgers, durably; ``brake`` holds back those that have to be journaled while it has too much to write."""
 
     def __init__(
-        self, storage: LedgerStorage, journal: AnyJournal, keys: LedgerKeys, watch: LacWatch, brake: Brake
+        self, storage: AnyStorage, journal: AnyJournal, keys: LedgerKeys, watch: LacWatch, brake: Brake
     ) -> None:
         self._storage = storage
         self._journal = journal

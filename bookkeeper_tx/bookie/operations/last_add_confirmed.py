@@ -12,7 +12,7 @@ from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.v3_last_add_confirmed import ReadLacRequest, WriteLacRequest
@@ -26,7 +26,7 @@ class WriteLac:
 
     def __init__(
         self,
-        storage: LedgerStorage,
+        storage: AnyStorage,
         journal: AnyJournal,
         keys: LedgerKeys,
         availability: Availability,
@@ -74,7 +74,7 @@ class WriteLac:
 class ReadLac:
     """Serves reads of the explicit last add confirmed together with the last entry."""
 
-    def __init__(self, storage: LedgerStorage, runs: StoredRuns) -> None:
+    def __init__(self, storage: AnyStorage, runs: StoredRuns) -> None:
         self._storage = storage
         self._runs = runs
 

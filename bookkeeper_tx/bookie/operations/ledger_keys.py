@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from bookkeeper_tx.bookie.disk import Buffer
 from bookkeeper_tx.bookie.journal import records as journal_records
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 
 
 class LedgerKeys:
     """Knows which ledgers have no durable key record yet."""
 
-    def __init__(self, storage: LedgerStorage) -> None:
+    def __init__(self, storage: AnyStorage) -> None:
         self._storage = storage
         self.unrecorded: set[int] = set()
         """Ledgers whose changes must bring the key record."""

@@ -16,7 +16,7 @@ from bookkeeper_tx.bookie.operations.connection import Connection
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry import entry_list
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.v3_list_entries import ListEntriesRequest
@@ -56,7 +56,7 @@ class ListEntries:
     A ledger whose list would be larger is answered EBADREQ: to ask again is of no use.
     """
 
-    def __init__(self, storage: LedgerStorage, runs: StoredRuns, worker: Threads, frame_size_max: int) -> None:
+    def __init__(self, storage: AnyStorage, runs: StoredRuns, worker: Threads, frame_size_max: int) -> None:
         self._storage = storage
         self._runs = runs
         self._worker = worker

@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.protocol.bookie.v3_long_poll import LongPollRequest
 from protocol_specs import fields
@@ -21,7 +21,7 @@ from protocol_specs.wire.status import Status
 class LongPoll:
     """Serves long polls; beyond ``watch``'s bound on one client they are answered ETOOMANYREQUESTS."""
 
-    def __init__(self, storage: LedgerStorage, runs: StoredRuns, watch: LacWatch) -> None:
+    def __init__(self, storage: AnyStorage, runs: StoredRuns, watch: LacWatch) -> None:
         self._storage = storage
         self._runs = runs
         self._watch = watch

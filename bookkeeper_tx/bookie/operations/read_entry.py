@@ -8,7 +8,7 @@ from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.stored_runs import StoredRuns
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from bookkeeper_tx.protocol.bookie.requests import Buffer, MixedReadRequests, ReadRequests
@@ -29,7 +29,7 @@ VIEWED_COUNT_MIN = 4
 class ReadEntry:
     """Serves single reads."""
 
-    def __init__(self, storage: LedgerStorage, runs: StoredRuns, fencing: Fencing) -> None:
+    def __init__(self, storage: AnyStorage, runs: StoredRuns, fencing: Fencing) -> None:
         self._storage = storage
         self._runs = runs
         self._fencing = fencing
@@ -70,7 +70,7 @@ class ReadEntry:
         _Reading(self._runs, request, connection, ledger, self.counts).go_on()
 
 
-def known_ledger(storage: LedgerStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
+def known_ledger(storage: AnyStorage, ledger_id: int) -> tuple[Ledger | None, Status]:
     """Return the ledger and EOK, or None and the status to answer."""
     try:
         ledger = storage.ledger(ledger_id)

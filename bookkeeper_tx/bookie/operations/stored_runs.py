@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.operations.connection import Connection
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import BookKeeperError, status_of
 from protocol_specs.wire import status as statuses
@@ -78,7 +78,7 @@ class StoredRuns:
     more are answered ETOOMANYREQUESTS.
     """
 
-    def __init__(self, storage: LedgerStorage, client_bytes_max: int, bytes_max: int) -> None:
+    def __init__(self, storage: AnyStorage, client_bytes_max: int, bytes_max: int) -> None:
         self._storage = storage
         self._client_bytes_max = client_bytes_max
         self.bytes_max = bytes_max

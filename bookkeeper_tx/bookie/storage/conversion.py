@@ -1,16 +1,20 @@
-"""Conversion of the indexes in a directory from one class of ledger storage to another, both ways.
+"""Conversion of the indexes of a bookie from one class of ledger storage to another, both ways.
 
     NONE --begin--> COPYING --all is the same in both--> REMOVING what it was made from --all gone--> NONE
 
 A file in the directory has the state, durably before anything else is changed, and no bookie of ours starts while it is
 there.  So a conversion that was interrupted is begun again, and finds what is done already.  Journal, entry logs and
 mark are the same for all classes, and stay as they are.
+
+With several directories entry logs change, too: DbLedgerStorage has those of a ledger in its home, and numbers those of
+each directory by themselves.  So entries go home before COPYING; and between COPYING and REMOVING, the other way round,
+logs get numbers that no other directory has (RENUMBERING).
 """
 
 import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Final
 
 from attrs import evolve
@@ -18,11 +22,17 @@ from attrs import evolve
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
 from bookkeeper_tx.bookie.disk import Disk, remove_durably
 from bookkeeper_tx.bookie.space import LedgerDisks
+from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
+from bookkeeper_tx.bookie.storage.deleted_ledgers import share_deleted
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
+from bookkeeper_tx.bookie.storage.index_pair import IndexPair, pages_of
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange
-from bookkeeper_tx.bookie.storage.indexes import Indexes
-from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes, Page
+from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
+from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
+from bookkeeper_tx.bookie.storage.several.gathering import Gathering
+from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of
+from bookkeeper_tx.bookie.storage.several.log_numbers import renumber, shift_of, stride_of
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -37,6 +47,7 @@ ROCKSDB: Final = "DbLedgerStorage"
 OTHER: Final = {INDEX_FILES: ROCKSDB, ROCKSDB: INDEX_FILES}
 
 COPYING: Final = "copying"
+RENUMBERING: Final = "renumbering"
 REMOVING: Final = "removing"
 
 BATCH_PAGES: Final = 1024
@@ -48,15 +59,24 @@ DATABASES: Final = (db_index.LEDGERS, db_index.LOCATIONS, db_index.SCOPED_LEDGER
 class Conversion:
     """Converts the indexes in ``directory``, a ``current`` that no bookie uses, to the class ``to``.
 
-    ``advance()`` is called after each batch.  Calls block.
+    ``more`` are the others of a bookie with several, in the order of its configuration.  ``advance()`` is called after
+    each batch.  Calls block.
     """
 
     def __init__(
-        self, disk: Disk, directory: str, to: str, config: BookieConfig, advance: Callable[[], None] = lambda: None
+        self,
+        disk: Disk,
+        directory: str,
+        to: str,
+        config: BookieConfig,
+        advance: Callable[[], None] = lambda: None,
+        more: Sequence[str] = (),
     ) -> None:
         self._disk = disk
-        self._directory = directory
+        self._directories = [directory, *more]
         self._to = to
+        self._stride = 0
+        """How far apart the numbers of the logs of two directories will be; 0 if they stay."""
         self._config = config
         self._advance = advance
         self._state_path = os.path.join(directory, CONVERSION_NAME)
@@ -70,78 +90,151 @@ class Conversion:
         state = self._state()
         if state is None:
             self._check()
-            self._set_state(COPYING)
-            state = COPYING
+            self._prepare()
+            state = self._set_state(COPYING)
         if state == COPYING:
             self._copy_all()
+            if self._several and self._to == ROCKSDB:
+                share_deleted(self._disk, self._directories)
+            state = self._set_state(RENUMBERING if self._stride else REMOVING)
+        if state == RENUMBERING:
+            renumber(self._disk, self._directories, self._stride)
             self._set_state(REMOVING)
         self._remove_source()
         remove_durably(self._disk, self._state_path)
 
+    @property
+    def _several(self) -> bool:
+        return len(self._directories) > 1
+
     def _state(self) -> str | None:
-        if not self._disk.exists(self._state_path):
+        paths = [os.path.join(directory, CONVERSION_NAME) for directory in self._directories]
+        found = next(filter(self._disk.exists, paths), None)
+        if found is None:
             return None
-        to, _, state = self._disk.read(self._state_path).decode(errors="replace").strip().partition(" ")
-        if to != self._to or state not in (COPYING, REMOVING):
-            raise RefusedToStart(f"{self._state_path} says that a conversion to {to} is under way: finish that first")
+        first, *directories = self._disk.read(found).decode(errors="replace").splitlines() or [""]
+        to, _, rest = first.partition(" ")
+        state, _, stride = rest.partition(" ")
+        if to != self._to or state not in (COPYING, RENUMBERING, REMOVING):
+            raise RefusedToStart(f"{found} says that a conversion to {to} is under way: finish that first")
+        if directories != (self._directories if self._several else []):
+            raise RefusedToStart(
+                f"{found} is of a conversion of {', '.join(directories) or 'one directory'}: name these, in this order"
+            )
+        self._stride = int(stride or 0)
         return state
 
-    def _set_state(self, state: str) -> None:
-        self._disk.replace(self._state_path, f"{self._to} {state}\n".encode())
+    def _set_state(self, state: str) -> str:
+        lines = [f"{self._to} {state}"]
+        if self._several:
+            lines = [f"{self._to} {state} {self._stride}", *self._directories]
+        self._disk.replace(self._state_path, "".join(f"{line}\n" for line in lines).encode())
+        return state
+
+    def _prepare(self) -> None:
+        """Bring entries to the directories in which their ledgers will be looked for, or choose numbers of logs."""
+        if self._several and self._to == ROCKSDB:
+            with ExitStack() as stack:
+                ((indexes, writer),) = self._opened(stack, OTHER[self._to])
+                here = frozenset(indexes.ledger_ids())
+                disks = LedgerDisks(self._disk, self._directories, self._config)
+                log_bytes_max = self._config.entry_log_bytes_max
+                Gathering(self._disk, disks, log_bytes_max, indexes, writer).run(here, self._advance)
+        elif self._several:
+            for directory in self._directories:
+                clean(self._disk, directory)
+            self._stride = stride_of(self._disk, self._directories)
 
     def _check(self) -> None:
         """Raise RefusedToStart unless one class, the other one, has indexes here."""
         has = {
-            INDEX_FILES: any(True for _ in LedgerIndexes(self._disk, self._directory, 1).ledger_ids()),
-            ROCKSDB: any(self._disk.exists(os.path.join(self._directory, name)) for name in DATABASES),
+            INDEX_FILES: any(
+                True for directory in self._directories for _ in LedgerIndexes(self._disk, directory, 1).ledger_ids()
+            ),
+            ROCKSDB: any(
+                self._disk.exists(os.path.join(directory, name))
+                for directory in self._directories
+                for name in DATABASES
+            ),
         }
+        named = ", ".join(self._directories)
         if has[self._to] and has[OTHER[self._to]]:
             raise RefusedToStart(
-                f"{self._directory} has index files and databases of RocksDB: remove those that the bookie did not use"
+                f"{named} has index files and databases of RocksDB: remove those that the bookie did not use"
             )
         if has[self._to]:
-            raise RefusedToStart(f"{self._directory} is one of {self._to} already")
+            raise RefusedToStart(f"{named} is one of {self._to} already")
+
+    def _opened(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
+        """Return the indexes of a class, until the end of ``stack``: those of all directories, or of each."""
+        config = evolve(self._config, ledger_storage_class=name)
+        opened = []
+        for directories in [[each] for each in self._directories] if name == ROCKSDB else [self._directories]:
+            indexes, writer = indexes_of(self._disk, LedgerDisks(self._disk, directories, config), config)
+            stack.callback(indexes.close)
+            indexes.open()
+            opened.append((indexes, writer))
+        return opened
 
     def _copy_all(self) -> None:
-        disks = LedgerDisks(self._disk, [self._directory], self._config)
-        source, _ = indexes_of(self._disk, disks, evolve(self._config, ledger_storage_class=OTHER[self._to]))
-        target, writer = indexes_of(self._disk, disks, evolve(self._config, ledger_storage_class=self._to))
-        try:
-            source.open()
-            target.open()
-            if source.needs_integrity_check:
-                writer.set_needs_integrity_check(True)
-            known = set(target.ledger_ids())
+        with ExitStack() as stack:
+            sources, targets = (self._opened(stack, name) for name in (OTHER[self._to], self._to))
             if self._to == INDEX_FILES:
-                self._sync_files(sorted(known))
-            changes: list[IndexChange] = []
-            for change in self._changes(source, target):
-                changes.append(evolve(change, is_new=change.ledger_id not in known))
-                known.add(change.ledger_id)
-                # Of one ledger there is one change in a call.
-                if sum(len(each.placed) + 1 for each in changes) >= BATCH_PAGES or len(change.placed) >= BATCH_PAGES:
-                    writer.write(changes)
-                    changes = []
-                    self._advance()
-            writer.write(changes)
-            for ledger_id in source.ledger_ids():
-                self.ledgers += 1
-                if not _are_same(source, target, ledger_id):
-                    name = ledger_name(ledger_id)
-                    raise StorageFailed(f"ledger {name} is not the same in {self._to} afterwards: nothing is removed")
-        finally:
-            source.close()
-            target.close()
+                self._sync_files()
+            pairs = self._pairs(sources, targets)
+            for pair in pairs:
+                self._copy(pair)
+            for pair in pairs:
+                for ledger_id in pair.ledger_ids:
+                    self.ledgers += 1
+                    if not pair.is_same(ledger_id):
+                        name = ledger_name(ledger_id)
+                        raise StorageFailed(
+                            f"ledger {name} is not the same in {self._to} afterwards: nothing is removed"
+                        )
 
-    def _changes(self, source: Indexes, target: Indexes) -> Iterator[IndexChange]:
+    def _pairs(
+        self, sources: Sequence[tuple[Indexes, WritesIndexes]], targets: Sequence[tuple[Indexes, WritesIndexes]]
+    ) -> list[IndexPair]:
+        if len(sources) == 1:
+            ((source, _),) = sources
+            ids: list[list[int]] = [[] for _ in targets]
+            for ledger_id in source.ledger_ids():
+                ids[home_of(ledger_id, len(targets))].append(ledger_id)
+            return [IndexPair(source, each, *target, 0) for each, target in zip(ids, targets, strict=True)]
+        pairs = []
+        for at, (source, _) in enumerate(sources):
+            ledger_ids = list(source.ledger_ids())
+            check_homes(ledger_ids, at, self._directories)
+            pairs.append(IndexPair(source, ledger_ids, *targets[0], shift_of(at, self._stride)))
+        return pairs
+
+    def _copy(self, pair: IndexPair) -> None:
+        target, writer = pair.target, pair.writer
+        if pair.source.needs_integrity_check:
+            writer.set_needs_integrity_check(True)
+        known = set(target.ledger_ids())
+        changes: list[IndexChange] = []
+        for change in self._changes(pair):
+            changes.append(evolve(change, is_new=change.ledger_id not in known))
+            known.add(change.ledger_id)
+            # Of one ledger there is one change in a call.
+            if sum(len(each.placed) + 1 for each in changes) >= BATCH_PAGES or len(change.placed) >= BATCH_PAGES:
+                writer.write(changes)
+                changes = []
+                self._advance()
+        writer.write(changes)
+
+    def _changes(self, pair: IndexPair) -> Iterator[IndexChange]:
         """Yield what has to be written, a ledger at a time, or a part of one; those that are there are left out."""
-        for ledger_id in source.ledger_ids():
-            if _are_same(source, target, ledger_id):
+        source = pair.source
+        for ledger_id in pair.ledger_ids:
+            if pair.is_same(ledger_id):
                 continue
             header = source.read_header(ledger_id)
             placed: list[PlacedRun] = []
-            for number in _pages(source, ledger_id):
-                placed += self._placed(source, ledger_id, number)
+            for number in pages_of(source, ledger_id):
+                placed += [evolve(each, base=pair.shift) for each in self._placed(source, ledger_id, number)]
                 if len(placed) >= BATCH_PAGES:
                     yield IndexChange(ledger_id, header, placed)
                     placed = []
@@ -157,56 +250,40 @@ class Conversion:
             placed.append(PlacedRun(EntryRun(ledger_id, ids.start, b"", locations + array("Q", [NO_LOCATION])), 0))
         return placed
 
-    def _sync_files(self, ledger_ids: Sequence[int]) -> None:
+    def _sync_files(self) -> None:
         """Make durable what a killed attempt may have left in the page cache: it reads as if it were on the disk."""
-        files = LedgerIndexes(self._disk, self._directory, 1)
-        for at in range(0, len(ledger_ids), SLICE_COUNT):
-            paths = [files.path(each) for each in ledger_ids[at : at + SLICE_COUNT]]
-            with closing(self._disk.sync_group(self._directory)) as group:
-                for path in paths:
-                    group.add(self._disk.open(path, writable=True))
-                group.sync()
-                group.sync_directories(sorted({above for path in paths for above in self._above(path)}))
-
-    def _above(self, path: str) -> Iterator[str]:
-        while path != self._directory:
-            path = os.path.dirname(path)
-            yield path
+        for directory in self._directories:
+            files = LedgerIndexes(self._disk, directory, 1)
+            ledger_ids = sorted(files.ledger_ids())
+            for at in range(0, len(ledger_ids), SLICE_COUNT):
+                paths = [files.path(each) for each in ledger_ids[at : at + SLICE_COUNT]]
+                with closing(self._disk.sync_group(directory)) as group:
+                    for path in paths:
+                        group.add(self._disk.open(path, writable=True))
+                    group.sync()
+                    group.sync_directories(sorted({above for path in paths for above in _above(path, directory)}))
 
     def _remove_source(self) -> None:
-        if self._to == INDEX_FILES:
-            for name in DATABASES:
-                self._disk.remove_key_values(os.path.join(self._directory, name))
-        else:
-            files = LedgerIndexes(self._disk, self._directory, 1)
-            paths = list(map(files.path, files.ledger_ids()))
-            if files.needs_integrity_check:
-                paths.append(os.path.join(self._directory, ledger_index.CHECK_NAME))
-            for path in paths:
-                self._disk.remove(path)
-            with closing(self._disk.sync_group(self._directory)) as group:
-                group.sync_directories(sorted(set(map(os.path.dirname, paths))))
-        self._disk.sync_directory(self._directory)
+        for directory in self._directories:
+            if self._to == INDEX_FILES:
+                for name in DATABASES:
+                    self._disk.remove_key_values(os.path.join(directory, name))
+            else:
+                self._remove_files(directory)
+            self._disk.sync_directory(directory)
+
+    def _remove_files(self, directory: str) -> None:
+        files = LedgerIndexes(self._disk, directory, 1)
+        paths = list(map(files.path, files.ledger_ids()))
+        if files.needs_integrity_check:
+            paths.append(os.path.join(directory, ledger_index.CHECK_NAME))
+        for path in paths:
+            self._disk.remove(path)
+        with closing(self._disk.sync_group(directory)) as group:
+            group.sync_directories(sorted(set(map(os.path.dirname, paths))))
 
 
-def _pages(indexes: Indexes, ledger_id: int) -> Iterator[int]:
-    """Return the pages that have locations, ascending."""
-    number = indexes.next_page(ledger_id, 0)
-    while number is not None:
-        yield number
-        number = indexes.next_page(ledger_id, number + 1)
-
-
-def _are_same(source: Indexes, target: Indexes, ledger_id: int) -> bool:
-    """Tell whether a ledger has the same state, and the same locations, in both."""
-    if target.read_header(ledger_id, replaying=True) != source.read_header(ledger_id):
-        return False
-    return all(
-        _whole(source.read_page(ledger_id, number)) == _whole(target.read_page(ledger_id, number))
-        for number in _pages(source, ledger_id)
-    )
-
-
-def _whole(page: Page) -> Page:
-    """Return a page with the zeros that a file need not have at its end."""
-    return page + array("Q", [NO_LOCATION]) * (PAGE_COUNT - len(page))
+def _above(path: str, directory: str) -> Iterator[str]:
+    while path != directory:
+        path = os.path.dirname(path)
+        yield path

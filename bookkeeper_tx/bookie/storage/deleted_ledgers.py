@@ -7,7 +7,7 @@ is full or broken, the next ledgers are written into that of another.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import crc32c
@@ -89,6 +89,20 @@ class DeletedLedgers:
         return self._today - DAYS_KEPT
 
 
+def share_deleted(disk: Disk, directories: Sequence[str]) -> None:
+    """Write what the files in these directories say into that of each, durably.  Raises OSError."""
+    lines: dict[bytes, None] = {}
+    found: dict[str, bytes] = {}
+    for directory in directories:
+        path = os.path.join(directory, FILE_NAME)
+        found[path] = disk.read(path) if disk.exists(path) else b""
+        lines.update(dict.fromkeys(_whole_lines(found[path])))
+    data = b"".join(lines)
+    for path, before in found.items():
+        if before != data:
+            disk.replace(path, data)
+
+
 class _File:
     """The file at ``path``, and the ledgers in it by day."""
 
@@ -109,11 +123,8 @@ class _File:
         data = b""
         with contextlib.suppress(FileNotFoundError):
             data = self._disk.read(self._path)
-        for line in data.splitlines(keepends=True):
-            checksum, _, rest = line.partition(b" ")
-            if not line.endswith(b"\n") or checksum != _checksum(rest):
-                break
-            day, *ids = rest.split()
+        for line in _whole_lines(data):
+            _, day, *ids = line.split()
             self.keep(int(day), (int(each, 16) for each in ids))
             self._end += len(line)
 
@@ -146,6 +157,14 @@ class _File:
 
     def has(self, ledger_id: int, oldest: int) -> bool:
         return any(ledger_id in ids for day, ids in self.days.items() if day >= oldest)
+
+
+def _whole_lines(data: bytes) -> Iterator[bytes]:
+    for line in data.splitlines(keepends=True):
+        checksum, _, rest = line.partition(b" ")
+        if not line.endswith(b"\n") or checksum != _checksum(rest):
+            return
+        yield line
 
 
 def _line(day: int, ledger_ids: Sequence[int]) -> bytes:

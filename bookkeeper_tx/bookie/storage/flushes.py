@@ -44,8 +44,13 @@ class Flushes:
         return self._lock.run(lambda: Deferred.fromCoroutine(self._run(mark_of)))
 
     def run_now(self) -> None:
-        """Flush on this thread, while nothing else runs.  Raises OSError; the next :meth:`run` writes what is left."""
-        self._flusher.begin(self._unflushed.take_snapshot(None))
+        """Flush on this thread, while nothing else runs.  Raises OSError; the next flush begins with what is left."""
+        if self._unflushed.snapshot is not None:
+            self._flush_now(self._unflushed.snapshot)
+        self._flush_now(self._unflushed.take_snapshot(None))
+
+    def _flush_now(self, snapshot: Snapshot) -> None:
+        self._flusher.begin(snapshot)
         while self._flusher.left:
             self._on_slice(self._flusher.write_slice())
         self._unflushed.all_flushed()

@@ -28,7 +28,7 @@ from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.bookie.storage.ledger_loader import LedgerLoader
-from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
+from bookkeeper_tx.bookie.storage.ledger_table import LEDGERS_MAX, LedgerTable
 from bookkeeper_tx.bookie.storage.limbo import Limbo, unless_lost
 from bookkeeper_tx.bookie.storage.lost_logs import LostLogs
 from bookkeeper_tx.bookie.storage.memory_reads import MemoryReads
@@ -74,8 +74,12 @@ class LedgerStorage:
         time_s: Callable[[], float] = time.time,
         index_disks: LedgerDisks | None = None,
         choose: Callable[[Sequence[str]], str] = random.choice,
+        ledgers_max: int = LEDGERS_MAX,
     ) -> None:
-        """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day."""
+        """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day.
+
+        ``ledgers_max`` handles of ledgers are kept that do not need one.
+        """
         self._directories = directories = LedgerDirectories(disk, disks, choose)
         self._all_disks = disks, index_disks or disks
         self.indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
@@ -90,10 +94,9 @@ class LedgerStorage:
         self._loader = RunLoader(self.indexes, self._reader, self._pages, runs, read_worker)
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
-        self._ledgers = LedgerTable(self.indexes, self._reader, self._unflushed.__contains__)
-        self.find_reads = MemoryReads(
-            self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find
-        ).find
+        self._ledgers = LedgerTable(self.indexes, self._reader, self._unflushed.__contains__, ledgers_max)
+        self.reads = MemoryReads(self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find)
+        self.find_reads = self.reads.find
         """Finds the entries of single reads that are in memory (:class:`MemoryReads`)."""
         self.loader = LedgerLoader(self._ledgers, self.indexes, self._pages, read_worker)
         """Brings into memory what requests need.
@@ -351,6 +354,11 @@ class LedgerStorage:
     def flush_failed(self) -> bool:
         """Whether the last flush failed: the disk is full or broken."""
         return self._flushes.failed
+
+    @property
+    def flush_unfinished(self) -> bool:
+        """Whether there is something left of a flush, which the next one begins with."""
+        return self._unflushed.snapshot is not None
 
     @property
     def dirty(self) -> bool:

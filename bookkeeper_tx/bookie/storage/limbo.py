@@ -4,6 +4,8 @@ Whoever asks a bookie for such an entry must not hear "no such entry": a recover
 that nobody was told that the entry is safe.  So the answer is UnknownLedgerState, as with Java's DbLedgerStorage.
 """
 
+from typing import TypeAlias
+
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -13,6 +15,9 @@ from bookkeeper_tx.bookie.storage.unflushed import Unflushed
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, UnknownLedgerState
 from bookkeeper_tx.model import ledger_name
+
+Change: TypeAlias = tuple[int, ...]
+"""Of each storage the number of a flush."""
 
 
 class Limbo:
@@ -59,14 +64,14 @@ class Limbo:
             self._unflushed.change(ledger)
 
     @property
-    def last_change(self) -> int:
+    def last_change(self) -> Change:
         """The number of the flush that makes durable all that is here now."""
         unflushed = self._unflushed
-        return unflushed.begun + bool(unflushed.changed)
+        return (unflushed.begun + bool(unflushed.changed),)
 
-    def is_durable(self, change: int) -> bool:
+    def is_durable(self, change: Change) -> bool:
         """Tell whether that flush has ended."""
-        return self._unflushed.ended >= change
+        return self._unflushed.ended >= change[0]
 
 
 def unless_lost(ledger: Ledger, loading: Deferred[EntryRun]) -> Deferred[EntryRun]:

@@ -4,11 +4,10 @@ This is the hot path of reads whose ledgers alternate: a call for each question 
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bookkeeper_tx.bookie.storage.ledger import Ledger
-from bookkeeper_tx.bookie.storage.unflushed import Unflushed
-from bookkeeper_tx.bookie.storage.write_cache import Held
+from bookkeeper_tx.bookie.storage.write_cache import Held, LedgerRuns
 from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE, EntryRun
 
 _NO_RUN: tuple[Ledger | None, None] = (None, None)
@@ -29,11 +28,20 @@ class FoundReads(NamedTuple):
     """How many of the reads were looked at."""
 
 
+class WriteCaches(Protocol):
+    """What is not flushed yet."""
+
+    @property
+    def finders(self) -> Sequence[Callable[[int], LedgerRuns | None]]:
+        """What gives the entries there of a ledger, the latest first."""
+
+
 class MemoryReads:
     """Finds entries in the write caches and in the read cache.
 
     :param in_memory: gives the handle of a ledger in memory
     :param used: is told of each ledger that was read, so that its handle stays
+    :param write_caches: has the entries that are not flushed yet
     :param read_ahead: gives the run of the read cache that holds an entry, by ledger id and entry id
     """
 
@@ -41,20 +49,20 @@ class MemoryReads:
         self,
         in_memory: Callable[[int], Ledger | None],
         used: Callable[[int], None],
-        unflushed: Unflushed,
+        write_caches: WriteCaches,
         read_ahead: Callable[[int, int], EntryRun | None],
     ) -> None:
-        self._in_memory = in_memory
-        self._used = used
-        self._unflushed = unflushed
-        self._read_ahead = read_ahead
+        self.in_memory = in_memory
+        self.used = used
+        self.write_caches = write_caches
+        self.read_ahead = read_ahead
 
     def find(self, reads: Sequence[tuple[int, int]], size_max: int) -> FoundReads:
         """Find entries by ledger id and entry id, until those found have ``size_max`` bytes or more."""
         found = FoundReads([], [], [], [], len(reads))
         indexes, entries, confirmed, others, _ = found
-        in_memory, used, read_ahead = self._in_memory, self._used, self._read_ahead
-        write_caches = self._unflushed.finders
+        in_memory, used, read_ahead = self.in_memory, self.used, self.read_ahead
+        write_caches = self.write_caches.finders
         runs: dict[int, tuple[Ledger, EntryRun]] = {}
         size = 0
         for index, (ledger_id, entry_id) in enumerate(reads):

@@ -4,7 +4,8 @@ import contextlib
 
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.storage.ledger_storage import Ledger, LedgerStorage
+from bookkeeper_tx.bookie.storage.ledger_storage import Ledger
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import RefusedToStart, StorageFailed, Unauthorized
 from bookkeeper_tx.model import ledger_name
@@ -27,7 +28,7 @@ class StorageSink:
     once more: a kill may have prevented its sync, and the journal is given up when the replay has ended.
     """
 
-    def __init__(self, storage: LedgerStorage, flush_error: str = "") -> None:
+    def __init__(self, storage: AnyStorage, flush_error: str = "") -> None:
         self._storage = storage
         self._flush_error = flush_error
         self.skipped = 0

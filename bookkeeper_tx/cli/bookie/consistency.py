@@ -7,10 +7,9 @@ import click
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.offline.consistency import Checked, check
-from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
-from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault
+from bookkeeper_tx.bookie.offline.stored_ledgers import stored_ledgers
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.progress import progress
 from protocol_specs.ledger_id import split
@@ -29,12 +28,13 @@ def consistency(places: Places, as_json: bool) -> None:
     bktx bookie consistency --data /var/lib/bk/1
     """
     disk, checked = Disk(), Checked()
-    with places.held(disk):
-        places.require_index_files(disk)
-        index_files, logs = IndexFiles(disk, places.index_currents), EntryLogs(disk, places.ledger_currents)
-        with closing(index_files), closing(logs), progress(lambda: _counts(checked)) as advance:
-            for fault in check(index_files, logs, checked, advance):
-                click.echo(_as_json(fault) if as_json else fault.text)
+    with (
+        places.held(disk),
+        closing(stored_ledgers(disk, places)) as stored,
+        progress(lambda: _counts(checked)) as advance,
+    ):
+        for fault in check(stored, checked, advance):
+            click.echo(_as_json(fault) if as_json else fault.text)
     if as_json:
         click.echo(json.dumps({"ledgers": checked.ledgers, "entries": checked.entries, "faults": checked.faults}))
     else:

@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.ledger_count import require_order
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.storage.conversion import OTHER, Conversion
 from bookkeeper_tx.cli.bookie import places as where
@@ -24,17 +25,21 @@ def convert(places: Places, to: str, as_json: bool) -> None:
     before anything is removed.  A conversion that was interrupted is to be begun again, and goes on; until then no
     bookie of ours starts on the directory.  A Java bookie would: start none before it is finished.
 
+    With several ledger directories each ledger has its entries in one of them with DbLedgerStorage: the conversion to
+    it copies entry logs, one by one, and the one from it gives them other numbers.
+
     \b
     bktx bookie convert --data /var/lib/bk/1 --to DbLedgerStorage
     """
-    if len(places.ledger) > 1 or places.index not in ((), places.ledger):
-        raise InvalidArgument("only indexes in one directory, which is that of the ledgers, can be converted")
+    if places.index not in ((), places.ledger):
+        raise InvalidArgument("only indexes in the directories of the ledgers can be converted")
     disk = Disk()
     config = BookieConfig(metadata_uri="", journal_directory=places.journal[0], ledger_directory=places.ledger[0])
     console = Console(stderr=True, highlight=False)
     with places.held(disk, writing=True), console.status(f"converting to {to}") as status:
-        (current,) = places.ledger_currents
-        work = Conversion(disk, current, to, config, lambda: status.update(f"{work.entries:,} entries copied"))
+        current, *more = places.ledger_currents
+        require_order(disk, places.ledger_currents)
+        work = Conversion(disk, current, to, config, lambda: status.update(f"{work.entries:,} entries copied"), more)
         work.run()
     if as_json:
         click.echo(json.dumps({"class": to, "ledgers": work.ledgers, "entries_copied": work.entries}))

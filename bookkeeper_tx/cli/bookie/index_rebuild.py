@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.offline import cookies
+from bookkeeper_tx.bookie.offline import cookies, log_ids
 from bookkeeper_tx.bookie.offline.index_rebuild import IndexRebuild, Rebuilt
 from bookkeeper_tx.bookie.offline.ledger_facts import LedgerFacts, ledger_facts
 from bookkeeper_tx.bookie.offline.places import Places
@@ -28,14 +28,17 @@ def rebuild(
     metadata_uri: str | None,
     password: bytes | None,
     as_json: bool,
+    renumbering: bool = False,
 ) -> None:
     """Make the indexes of ``wanted`` ledgers, None for all, and show what was done.  Exits with 1 if not all is well.
 
-    ``password`` is that of ledgers whose key is not known otherwise.
+    ``password`` is that of ledgers whose key is not known otherwise; ``renumbering``: logs get other ids before.
     """
     disk = Disk()
     with places.held(disk, writing=not dry_run):
         places.require_index_files(disk)
+        if renumbering:
+            log_ids.make_unique(disk, places)
         with closing(IndexRebuild(disk, places, wanted, dry_run)) as work:
             with progress(lambda: f"{work.logs:,} logs, {work.entries:,} entries") as advance:
                 work.scan(_show_problem, advance)

@@ -9,13 +9,12 @@ import click
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.reader import JournalFile
-from bookkeeper_tx.bookie.offline.entry_logs import EntryLogs
-from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.journal_records import records_of
 from bookkeeper_tx.bookie.offline.marks import behind_marks, marks
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.records import ENTRY, PROBLEM, Record, one_line, read_record, unreadable
 from bookkeeper_tx.bookie.offline.stored_entries import BadIndex, Fault, Stored, stored_entries
+from bookkeeper_tx.bookie.offline.stored_ledgers import stored_ledgers
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.cli.bookie.record_lines import data_option
 from bookkeeper_tx.cli.ledger import ledger_id as which
@@ -48,7 +47,6 @@ def ledger(
     """
     disk, count, faults = Disk(), 0, 0
     with places.held(disk):
-        places.require_index_files(disk)
         for found in _found(disk, places, ledger_id, first, last, journal):
             if isinstance(found, str):
                 faults += 1
@@ -66,9 +64,8 @@ def _found(
     disk: Disk, places: Places, ledger_id: int, first: int, last: int | None, journal: bool
 ) -> Iterator[tuple[str, Record] | str]:
     """Give path and record of each entry, or what is wrong."""
-    index_files, logs = IndexFiles(disk, places.index_currents), EntryLogs(disk, places.ledger_currents)
-    with closing(index_files), closing(logs):
-        indexes = index_files.find(ledger_id)
+    with closing(stored_ledgers(disk, places)) as stored:
+        indexes, logs = stored.find(ledger_id), stored.logs_of(ledger_id)
         if indexes is not None:
             try:
                 indexes.read_header(ledger_id)

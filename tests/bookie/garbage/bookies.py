@@ -93,7 +93,7 @@ class Bench:
         self.disk = disk
         self.config = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY, **config)
         self.store, self.clock = Store(), Clock()
-        self.disks = BookieDisks(disk, [], [DIRECTORY], [DIRECTORY], self.config)
+        self.disks = BookieDisks(disk, [], [DIRECTORY], [DIRECTORY], self.config).homes[0]
         self.storage: LedgerStorage = new_storage(
             disk, DIRECTORY, entry_log_bytes_max=self.config.entry_log_bytes_max, read_cache_bytes_max=1
         )

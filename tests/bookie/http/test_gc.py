@@ -31,6 +31,7 @@ class Collection:
 
     def __init__(self) -> None:
         self.status = Status()
+        self.statuses = [self.status]
         self.forced: list[tuple[bool | None, bool | None]] = []
 
     def force(self, major: bool | None = None, minor: bool | None = None) -> None:
@@ -94,6 +95,12 @@ def test_the_details_have_javas_names(asked: Asked) -> None:
             "entryLocationCompactionCounter": 0,
         }
     ]
+
+
+def test_details_are_told_of_each_storage(asked: Asked, collection: Collection) -> None:
+    collection.statuses.append(Status(major_count=9))
+    details = asked.ask("/api/v1/bookie/gc_details").json
+    assert [each["majorCompactionCounter"] for each in details] == [4, 9]
 
 
 def test_compaction_is_suspended_and_resumed(asked: Asked, collection: Collection) -> None:

@@ -153,7 +153,8 @@ def test_garbage_is_counted_under_the_names_of_both_storages(measured: MeasuredB
     attributes = {**COUNTERS, **GAUGES}
     assert {measured.value(f"bookie_{name}") for name in attributes} == {0}
     values = {name: float(value) for value, name in enumerate(attributes, start=1)}
-    measured.metrics.garbage = SimpleNamespace(**{attributes[name]: value for name, value in values.items()})
+    status = SimpleNamespace(**{attributes[name]: value for name, value in values.items()})
+    measured.metrics.garbage = lambda: status
     for name, value in values.items():
         assert measured.value(f"bookie_{name}") == measured.value(f"bookie_gc_{name}") == value
     assert measured.value("bookie_DELETED_LEDGER_COUNT") == values["DELETED_LEDGER_TOTAL"]

@@ -16,6 +16,7 @@ from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.stored_entries import Fault
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
+from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import LedgerId
 from tests.bookie.golden_directory import FENCED, LEDGERS, WITH_EXPLICIT_LAC, build, files_of
 from tests.bookie.offline.test_stored_entries import found as entries_of
@@ -297,3 +298,12 @@ def test_all_entries_are_found_with_any_memory(
         expected = sorted({entry for entries in logs for owner, entry in entries if owner == ledger_id})
         if expected:
             assert entries_of(ledger_id, current) == expected
+
+
+def test_logs_of_two_directories_with_one_id_are_refused(tmp_path: Path) -> None:
+    directories = [tmp_path / name for name in ("a", "b")]
+    for directory in directories:
+        (directory / "current").mkdir(parents=True)
+        build(str(directory / "current"))
+    with pytest.raises(StorageFailed, match="have one id, which an index file cannot tell apart"):
+        rebuild(*directories)

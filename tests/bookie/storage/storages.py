@@ -17,6 +17,7 @@ from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.placed_locations import WrittenLocations
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.ledger_id import SCOPED_MIN
@@ -72,7 +73,7 @@ def log_directories(disk: Disk, *directories: str) -> LedgerDirectories:
     return LedgerDirectories(disk, disks_of(disk, *directories), choose=lambda names: names[0])
 
 
-def add(storage: LedgerStorage, run: EntryRun) -> None:
+def add(storage: AnyStorage, run: EntryRun) -> None:
     """Add a run to its ledger, which was made before, after the wait for what that needs."""
     ledger = storage.ledger(run.ledger_id)
     assert ledger is not None
@@ -80,7 +81,7 @@ def add(storage: LedgerStorage, run: EntryRun) -> None:
     while_held(result_of(loading), storage.add, ledger, run)
 
 
-def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
+def read(storage: AnyStorage, ledger_id: int, entry_id: int) -> bytes:
     """Return an entry; raises the error of the storage."""
     run = storage.cached_run(ledger_id, entry_id)
     if run is None:
@@ -91,7 +92,7 @@ def read(storage: LedgerStorage, ledger_id: int, entry_id: int) -> bytes:
     return run.entry(entry_id)
 
 
-def flush(storage: LedgerStorage) -> None:
+def flush(storage: AnyStorage) -> None:
     """Flush; raises the error of the storage."""
     assert result_of(storage.flush(lambda: MARK)) == MARK
 

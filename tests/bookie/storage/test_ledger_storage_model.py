@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
-from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import NoSuchEntry, Unauthorized
 from protocol_specs.entry.version import explicit_lac_of
@@ -17,6 +17,7 @@ from protocol_specs.fields import NO_ENTRY
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
+from tests.bookie.storage.several.several_storages import SECOND, several_storages
 from tests.bookie.storage.storages import add, explicit_lac, new_storage, read
 from tests.conftest import result_of
 
@@ -32,11 +33,14 @@ LIMITS: Any = {
 class Bookie:
     """A storage with a list as its journal: an operation is acknowledged once it is in the list."""
 
-    def __init__(self, seed: int = 0, ledger_storage_class: str = "SortedLedgerStorage") -> None:
+    def __init__(self, seed: int = 0, ledger_storage_class: str = "SortedLedgerStorage", apart: bool = False) -> None:
+        """``apart``: in two directories, each with a storage of its own."""
         self.ledger_storage_class = ledger_storage_class
+        self.apart = apart
         self.disk = CrashingDisk(seed)
         self.disk.caches = seed % 2 == 0
         self.disk.make_directories(DIRECTORY)
+        self.disk.make_directories(SECOND)
         self.journal: list[tuple[str, tuple[Any, ...]]] = []
         self.mark = 0
         self.entries: dict[tuple[int, int], bytes] = {}
@@ -45,16 +49,14 @@ class Bookie:
         self.known: set[int] = set()
         self.storage = self.new_storage()
 
-    def new_storage(self, write_cache_bytes_max: int = 64 << 20) -> LedgerStorage:
-        storage = new_storage(
-            self.disk,
-            DIRECTORY,
-            serving=False,
-            slice_count=2,
-            write_cache_bytes_max=write_cache_bytes_max,
-            ledger_storage_class=self.ledger_storage_class,
-            **LIMITS,
-        )
+    def new_storage(self, write_cache_bytes_max: int = 64 << 20) -> AnyStorage:
+        settings = LIMITS | {"write_cache_bytes_max": write_cache_bytes_max}
+        storage: AnyStorage
+        if self.apart:
+            storage = several_storages(self.disk, serving=False, slice_count=2, **settings)
+        else:
+            settings |= {"ledger_storage_class": self.ledger_storage_class}
+            storage = new_storage(self.disk, DIRECTORY, serving=False, slice_count=2, **settings)
         sink = StorageSink(storage)
         for name, arguments in self.journal[self.mark :]:
             getattr(sink, name)(*arguments)
@@ -125,11 +127,12 @@ class Bookie:
 class StorageMachine(RuleBasedStateMachine):
     ledger_ids = st.sampled_from(LEDGERS)
     ledger_storage_class = "SortedLedgerStorage"
+    apart = False
     sizes = st.lists(st.one_of(st.integers(33, 200), st.just(41), st.just(3000)), min_size=1, max_size=12)
 
     @initialize(seed=st.integers(0, 2**32))
     def begin(self, seed: int) -> None:
-        self.bookie = Bookie(seed, self.ledger_storage_class)
+        self.bookie = Bookie(seed, self.ledger_storage_class, self.apart)
 
     @rule(ledger_id=ledger_ids, first=st.one_of(st.integers(0, 30), st.integers(1018, 1030)), sizes=sizes)
     def add(self, ledger_id: int, first: int, sizes: list[int]) -> None:
@@ -202,8 +205,13 @@ class DbStorageMachine(StorageMachine):
     ledger_storage_class = "DbLedgerStorage"
 
 
+class SeveralDbStoragesMachine(StorageMachine):
+    apart = True
+
+
 TestStorageMachine = pytest.mark.slow(StorageMachine.TestCase)
 TestDbStorageMachine = pytest.mark.slow(DbStorageMachine.TestCase)
-TestStorageMachine.settings = TestDbStorageMachine.settings = settings(
+TestSeveralDbStoragesMachine = pytest.mark.slow(SeveralDbStoragesMachine.TestCase)
+TestStorageMachine.settings = TestDbStorageMachine.settings = TestSeveralDbStoragesMachine.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -8,6 +8,7 @@ from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, OTHER_KEY, entry, run_of
 from tests.bookie.storage.storages import flush, index_files_only, new_storage, read
+from tests.conftest import result_of
 
 pytestmark = pytest.mark.usefixtures("ledger_storage_class")
 
@@ -65,6 +66,22 @@ def test_what_a_killed_flush_left_in_the_page_cache_is_made_durable(seed: int) -
         ledger = new_storage(disk, DIRECTORY).ledger(ledger_id)
         assert ledger is not None
         assert ledger.fenced
+
+
+def test_what_a_replay_could_not_flush_is_flushed_before_what_came_later(disk: CrashingDisk) -> None:
+    storage = new_storage(disk, DIRECTORY, serving=False, write_cache_bytes_max=1000)
+    sink = StorageSink(storage)
+    sink.key(7, KEY)
+    disk.fail_writes(1)
+    sink.entries(run_of(0, 2000))
+    sink.entries(run_of(1, 300))
+    sink.finish()
+    assert storage.flush_unfinished
+    storage.flush_now()
+    assert not storage.dirty
+    result_of(storage.stop())
+    again = new_storage(disk, DIRECTORY)
+    assert [read(again, 7, each) for each in (0, 1)] == [entry(0, 2000), entry(1, 300)]
 
 
 def test_the_key_in_the_index_stands(disk: CrashingDisk, storage: LedgerStorage) -> None:

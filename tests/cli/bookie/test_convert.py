@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.directories import LOCK_NAME, DirectoryInUse
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.cli.bookie.convert import convert
 from bookkeeper_tx.errors import InvalidArgument
+from tests.bookie.storage.several import test_conversion as several
 from tests.bookie.storage.test_conversion import check, fill
 
 pytest.importorskip("rocksdict")
@@ -41,7 +43,30 @@ def test_the_files_of_a_running_bookie_are_left_alone(data: Path) -> None:
     check(Disk(), str(data / "current"), "SortedLedgerStorage")
 
 
-def test_several_directories_are_refused(data: Path) -> None:
-    result = CliRunner().invoke(convert, ["--data", str(data), "--data", str(data / "2"), "--to", "DbLedgerStorage"])
+def test_several_directories_are_converted_in_the_order_of_their_cookie(tmp_path: Path) -> None:
+    directories = tmp_path / "a", tmp_path / "b"
+    currents = str(directories[0] / "current"), str(directories[1] / "current")
+    for current in currents:
+        Path(current).mkdir(parents=True)
+    several.fill(Disk(), "SortedLedgerStorage", currents)
+    journal = tmp_path / "j"
+    (journal / "current").mkdir(parents=True)
+    cookie = Cookie.of_directories("b:1", [str(journal)], list(map(str, directories)), [], "an-id").encode()
+    for current in currents:
+        Path(current, "VERSION").write_bytes(cookie)
+    for order in (directories[::-1], directories):
+        data = ["--journal-dir", str(journal), "--data", ",".join(map(str, order))]
+        result = CliRunner().invoke(convert, [*data, "--to", "DbLedgerStorage"])
+        if order != directories:
+            assert isinstance(result.exception, InvalidArgument)
+            assert f"in the order of the cookie {currents[1]}/VERSION" in str(result.exception)
+    assert result.exit_code == 0, result.output
+    several.check(Disk(), "DbLedgerStorage", currents)
+
+
+def test_indexes_elsewhere_are_refused(data: Path) -> None:
+    (data / "x" / "current").mkdir(parents=True)
+    options = ["--data", str(data), "--index-dir", str(data / "x"), "--to", "DbLedgerStorage"]
+    result = CliRunner().invoke(convert, options)
     assert isinstance(result.exception, InvalidArgument)
-    assert "in one directory" in str(result.exception)
+    assert "in the directories of the ledgers" in str(result.exception)

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.storage.conversion import DATABASES
+from tests.bookie.storage.several import test_conversion as several
 from tests.cli.bookie.bookie_files import LEDGERS, files_of, make, objects, run
 
 
@@ -56,3 +60,36 @@ def test_two_commands_that_only_read_may_be_there_together(tmp_path: Path) -> No
         assert run("consistency", "--data", tmp_path).exit_code == 0
         result = run("rebuild-index", "--data", tmp_path)
         assert "or another command on its files, is running" in str(result.exception)
+
+
+def test_of_lost_databases_in_several_directories_all_is_made_anew(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    data = tmp_path / "a", tmp_path / "b"
+    currents = str(data[0] / "current"), str(data[1] / "current")
+    for current in currents:
+        Path(current).mkdir(parents=True)
+    several.fill(Disk(), "DbLedgerStorage", currents)
+    for at, current in enumerate(currents):
+        for database in filter(Path.exists, map(Path(current).joinpath, DATABASES)):
+            database.rename(tmp_path / f"{at}-{database.name}")
+    listed = ",".join(map(str, data))
+    clash = run("rebuild-index", "--data", listed).exception
+    assert "give --renumber" in str(clash)
+    assert run("rebuild-index", "--data", listed, "--renumber", "--dry-run").exit_code == 2
+    found = run("rebuild-index", "--data", listed, "--renumber")
+    assert "problem: ledger 5: its 30 entries have no index, for its key is not known" in found.stderr
+    ids = [str(each) for each in (0, 5, 0x12345, 6)]
+    assert run("regenerate-index", "--data", listed, *ids, "--no-password").exit_code == 0
+    assert run("convert", "--data", listed, "--to", "DbLedgerStorage").exit_code == 0
+    checked = objects("consistency", "--data", listed)
+    assert checked == [{"ledgers": 4, "entries": 120, "faults": 0}]
+
+
+def test_logs_that_index_files_know_keep_their_ids(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make(tmp_path / name)
+    before = files_of(tmp_path)
+    result = run("rebuild-index", "--data", f"{tmp_path}/a,{tmp_path}/b", "--renumber")
+    assert "there are index files already" in str(result.exception)
+    locks = {f"{name}/bookie.lock": b"" for name in "ab"}
+    assert {**files_of(tmp_path), **locks} == {**before, **locks}

@@ -1,5 +1,6 @@
 """A bookie with several ledger and index directories: killed, expanded, and looked at with the tools for its files."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from compat_tests.targets.payloads import patterns
 from compat_tests.targets.ports import choose_port
 from tests.cli.bktx_process import bktx
-from tests.integration.support.our_client import OurClient, append, read
+from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
 
 PAYLOADS = patterns(700, 1000, seed=1)
 LEDGERS = 6
@@ -61,6 +62,14 @@ class Bench:
 
     def used(self, names: str, pattern: str) -> str:
         return " ".join(name for name in names.split() if any((self.directory / name / "current").rglob(pattern)))
+
+    def logged(self, name: str) -> int:
+        """Return the bytes of the entry logs in a directory."""
+        return sum(path.stat().st_size for path in (self.directory / name / "current").glob("*.log"))
+
+    def files(self) -> dict[str, int]:
+        """Return the files below it, and when each was written."""
+        return {str(path): path.stat().st_mtime_ns for path in self.directory.rglob("*") if "metadata" not in path.name}
 
 
 @pytest.fixture
@@ -122,4 +131,82 @@ def test_the_databases_may_be_in_a_directory_of_their_own(bench: Bench) -> None:
     bookie = bench.started("a", "x", **storage)
     bench.check()
     assert bookie.stop() == 0
-    assert "serves one ledger directory and one index directory" in bench.refused("a b", "x", **storage)
+    assert "2 ledgerDirectories and 1 indexDirectories" in bench.refused("a b", "x", **storage)
+
+
+DB = {
+    "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+    "dbStorage_writeCacheMaxSizeMb": 2,
+    "gcWaitTime": 300,
+    "minorCompactionInterval": 0,
+    "majorCompactionInterval": 1,
+    "majorCompactionThreshold": 0.99,
+}
+
+
+def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", **DB)
+    bench.write()
+    bookie.kill()
+    assert bench.used("a b x y", "locations/CURRENT") == "x y"
+    assert bench.used("a b", "*.log") == "a b"
+    order = "finds a ledger by the number and the order"
+    for ledgers, indexes in (("b a", "x y"), ("a b", "y x"), ("a b c", "x y z"), ("a", "x")):
+        assert order in bench.refused(ledgers, indexes, allowStorageExpansion="true", **DB)
+    bookie = bench.started("a b", **DB)
+    bench.check()
+    bench.write()
+    before = {name: bench.logged(name) for name in "ab"}
+    with OurClient(bench.uri) as ours:
+        for ledger_id in bench.ledger_ids[:LEDGERS]:
+            wait_for(ours.bookkeeper.delete_ledger, ledger_id)
+    del bench.ledger_ids[:LEDGERS]
+    assert poll(lambda: all(bench.logged(name) < 0.8 * before[name] for name in before), timeout_s=60)
+    bench.check()
+    assert bookie.stop() == 0
+
+
+@pytest.mark.full
+def test_between_the_two_classes_of_storage_all_directories_are_converted(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", "a b")
+    bench.write()
+    bookie.kill()
+    places = ["--journal-dir", bench.listed("j"), "--data"]
+    swapped = bktx("bookie", "convert", *places, bench.listed("b a"), "--to", "DbLedgerStorage")
+    assert b"in the order of the cookie" in swapped.stderr
+    for to, settings in (("DbLedgerStorage", DB), ("SortedLedgerStorage", {}), ("DbLedgerStorage", DB)):
+        done = bktx("bookie", "convert", *places, bench.listed("a b"), "--to", to, "--json")
+        assert done.returncode == 0, done.stderr
+        bookie = bench.started("a b", "a b", **settings)
+        bench.check()
+        bench.write()
+        bookie.kill()
+
+
+def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench: Bench) -> None:
+    pytest.importorskip("rocksdict")
+    bookie = bench.started("a b", **DB)
+    bench.write()
+    bookie.kill()
+    bookie = bench.started("a b", **DB)  # it brings home what the kill has left in the journal
+    assert bookie.stop() == 0
+    before = bench.files()
+    journal = ["--journal-dir", bench.listed("j")]
+    places = [*journal, "--data", bench.listed("a b"), "--index-dir", bench.listed("x y")]
+    checked = bktx("bookie", "consistency", "--json", *places)
+    assert json.loads(checked.stdout) == {"ledgers": LEDGERS, "entries": LEDGERS * len(PAYLOADS), "faults": 0}
+    for ledger_id in bench.ledger_ids[:2]:
+        shown = bktx("bookie", "ledger", "--json", "--first", "690", *places, str(ledger_id))
+        lines = [json.loads(line) for line in shown.stdout.splitlines()]
+        assert [each["entry_id"] for each in lines] == list(range(690, 700))
+        assert {each["file"].split("/")[-3] for each in lines} == {"ab"[ledger_id % 2]}
+    assert bktx("bookie", "ledger", *places, "4711").returncode == 1
+    swapped = [*journal, "--data", bench.listed("b a"), "--index-dir", bench.listed("y x")]
+    assert b"the number or the order of the directories" in bktx("bookie", "consistency", *swapped).stderr
+    assert bench.files() == before
+    for path in (bench.directory / "b" / "current").glob("*.log"):  # in some the indexes may have nothing
+        path.unlink()
+    lost = bktx("bookie", "consistency", *places)
+    assert (lost.returncode, b"which is not there" in lost.stdout) == (1, True)

@@ -221,3 +221,20 @@ def _present(client: OurClient, bookie: LocalBookie, ledgers: list[int]) -> int:
                 else:
                     count += 1
     return count
+
+
+def test_of_two_directories_with_databases_the_one_that_was_wiped_is_filled_again(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    settings = SETTINGS | {"ledgerStorageClass": "DbLedgerStorage"}
+    data = [tmp_path / name for name in ("first", "second")]
+    options = ["--journal-dir", str(tmp_path / "journal"), "--data", ",".join(map(str, data))]
+    with LocalCluster(tmp_path, 2, settings=settings) as cluster, OurClient(cluster.metadata_uri) as client:
+        cluster.add_bookie(options=options)
+        ledgers = [append_and_close(client.create_ledger(3, 3, 2), payloads(300)) for _ in range(4)]
+        bookie = cluster.bookies[2]
+        bookie.kill()
+        shutil.rmtree(data[1])
+        cluster.restart(2)
+        assert poll(lambda: is_whole(bookie)), bookie.log_end()
+        assert [lacks(client, bookie, each) for each in ledgers] == [[]] * 4
+        assert all(any((each / "current").glob("*.log")) for each in data)

@@ -63,6 +63,11 @@ class DbIndexes:
         for databases in self._all:
             yield from (each for each in map(keys.ledger_of, databases.ledgers.keys()) if each is not None)
 
+    def has(self, ledger_id: int) -> bool:
+        """Tell whether a ledger has a state, whatever it is.  Raises OSError."""
+        databases = self._of(ledger_id)
+        return databases is not None and databases.ledgers.get(keys.ledger_key(ledger_id)) is not None
+
     def path(self, ledger_id: int) -> str:
         """Return the path of the database that has the state of a ledger."""
         return os.path.join(self._directory, spec.SCOPED_LEDGERS if ledger_id >= SCOPED_MIN else spec.LEDGERS)

@@ -12,12 +12,12 @@ log = Logger()
 
 
 class LocationCompaction:
-    """Compacts databases of ``indexes``, one at a time, on ``thread``, for which nothing else waits.
+    """Compacts databases of all ``indexes``, one at a time, on ``thread``, for which nothing else waits.
 
     Called on the reactor thread; nothing here waits.
     """
 
-    def __init__(self, indexes: DbIndexes, thread: Threads) -> None:
+    def __init__(self, indexes: Sequence[DbIndexes], thread: Threads) -> None:
         self._indexes = indexes
         self._thread = thread
         self._asked: set[str] = set()
@@ -25,7 +25,7 @@ class LocationCompaction:
 
     def compacting(self) -> dict[str, bool]:
         """Return for the path of each database whether it is being compacted, or waits for that."""
-        return {path: path in self._asked for path in self._indexes.location_paths()}
+        return {path: path in self._asked for each in self._indexes for path in each.location_paths()}
 
     def compact(self, paths: Sequence[str]) -> None:
         """Begin to compact the databases at these paths, but for those that are being compacted."""
@@ -33,7 +33,11 @@ class LocationCompaction:
             if path not in self._asked:
                 self._asked.add(path)
                 log.info("compacts {path}", path=path)
-                self._thread.run(self._indexes.compact_locations, path).addBoth(self._ended, path)
+                self._thread.run(self._compact, path).addBoth(self._ended, path)
+
+    def _compact(self, path: str) -> None:
+        for each in self._indexes:
+            each.compact_locations(path)
 
     def _ended(self, result: object, path: str) -> None:
         self._asked.discard(path)

@@ -1,0 +1,1 @@
+"""Several ledger directories of DbLedgerStorage, each with a storage of its own"""
