@@ -12,6 +12,7 @@ from bookkeeper_tx.protocol.bookie import v3
 from protocol_specs.wire import status as statuses
 from tests.bookie.crashing_disk import Crashed
 from tests.bookie.seams import Read
+from tests.sampling import one_in
 from tests.simulation.bookie_history import BookieHistory
 from tests.simulation.bookie_requests import Told
 from tests.simulation.db_history import DbHistory
@@ -153,14 +154,18 @@ class _FaultyUnjournaled(UnjournaledHistory, _FaultyHistory):
 
 @pytest.mark.parametrize(
     "make",
-    [
-        _FaultyDb,
-        _FaultySeveralDb,
-        _FaultySeveralJournals,
-        _FaultySeveralDirectories,
-        _FaultyUnsynced,
-        _FaultyUnjournaled,
-    ],
+    one_in(
+        3,
+        [
+            _FaultyDb,
+            _FaultySeveralDb,
+            _FaultySeveralJournals,
+            _FaultySeveralDirectories,
+            _FaultyUnsynced,
+            _FaultyUnjournaled,
+        ],
+        first=1,
+    ),
 )
 def test_so_it_is_with_other_journals(make: type[_FaultyHistory]) -> None:
     histories = run_all(make, OTHER_HISTORIES)

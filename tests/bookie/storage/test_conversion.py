@@ -17,6 +17,7 @@ from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_dis
 from tests.bookie.seams import KEY, SCOPED, entry, run_of
 from tests.bookie.storage.storages import add, explicit_lac, flush, new_storage, read
 from tests.conftest import result_of
+from tests.sampling import only
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="")
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
@@ -108,7 +109,7 @@ def test_all_is_there_on_real_files(tmp_path: Path, to: str) -> None:
     assert {path.suffix for path in left} == {".idx" if to == INDEX_FILES else ".sst"}
 
 
-@both_ways
+@pytest.mark.parametrize("to", only(ROCKSDB, [ROCKSDB, INDEX_FILES]))
 def test_a_conversion_that_was_cut_off_anywhere_goes_on(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
     monkeypatch.setattr(conversion, "BATCH_PAGES", 3)
     step, ended = 0, False

@@ -213,5 +213,8 @@ TestStorageMachine = pytest.mark.slow(StorageMachine.TestCase)
 TestDbStorageMachine = pytest.mark.slow(DbStorageMachine.TestCase)
 TestSeveralDbStoragesMachine = pytest.mark.slow(SeveralDbStoragesMachine.TestCase)
 TestStorageMachine.settings = TestDbStorageMachine.settings = TestSeveralDbStoragesMachine.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=min(60, settings().max_examples),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
