@@ -23,6 +23,7 @@ from bookkeeper_tx.bookie.directories import CONVERSION_NAME
 from bookkeeper_tx.bookie.disk import Disk, remove_durably
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
+from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.bookie.storage.deleted_ledgers import share_deleted
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
@@ -164,6 +165,8 @@ class Conversion:
             )
         if has[self._to]:
             raise RefusedToStart(f"{named} is one of {self._to} already")
+        for directory in self._directories if self._to == INDEX_FILES else ():
+            refuse_lost_databases(self._disk, directory, [directory])
 
     def _opened(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
         """Return the indexes of a class, until the end of ``stack``: those of all directories, or of each."""

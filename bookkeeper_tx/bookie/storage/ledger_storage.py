@@ -18,6 +18,8 @@ from bookkeeper_tx.bookie.storage import limits
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.collection import StorageCollection
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
+from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
+from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
@@ -140,6 +142,8 @@ class LedgerStorage:
 
     def start(self) -> None:
         """Read the names in the directories and below, and clean up; blocks.  Raises OSError, RefusedToStart."""
+        if isinstance(self.indexes, DbIndexes) and not self.lost_logs.possible:
+            refuse_lost_databases(self._disk, next(iter(self._all_disks[1].spaces)), self._directories.paths)
         for directory in self._directories.paths:
             clean(self._disk, directory)
         self._logs.start()

@@ -1,0 +1,96 @@
+"""bookkeeper_tx.bookie.storage.db.lost_databases: no start on entry logs whose ledgers nobody would know."""
+
+import pytest
+
+from bookkeeper_tx.bookie.storage.conversion import INDEX_FILES, ROCKSDB, Conversion
+from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
+from protocol_specs.ledger_id import join
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_disk
+from tests.bookie.seams import KEY, entry, run_of
+from tests.bookie.storage.several import test_conversion as several
+from tests.bookie.storage.several.several_storages import SECOND, several_storages, two_disks
+from tests.bookie.storage.storages import add, flush, new_storage, read
+from tests.conftest import result_of
+
+NAMES = ("ledgers", "locations")
+SCOPED = join(3, 2)
+
+
+def lose(disk: CrashingDisk, directory: str) -> None:
+    for name in NAMES:
+        disk.remove_key_values(f"{directory}/{name}")
+
+
+@pytest.mark.parametrize("directory", [DIRECTORY, SECOND])
+def test_a_directory_that_has_logs_and_no_databases_refuses_the_start(directory: str) -> None:
+    disk = two_disks()
+    several.fill(disk, ROCKSDB)
+    lose(disk, directory)
+    with pytest.raises(RefusedToStart, match=f"no database {directory}/ledgers.*rebuild-index --renumber.*convert"):
+        several_storages(disk)
+    assert not disk.exists(f"{directory}/ledgers")
+    with pytest.raises(RefusedToStart, match=f"no database {directory}/ledgers"):
+        several.convert(disk, INDEX_FILES)
+    assert not disk.exists(f"{DIRECTORY}/CONVERTING")
+
+
+@pytest.mark.parametrize("ledger_id", [5, SCOPED])
+def test_so_does_the_only_directory(ledger_id: int) -> None:
+    disk = new_disk(0)
+    storage = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+    storage.open_for(ledger_id, KEY)
+    add(storage, run_of(0, 50, ledger_id=ledger_id))
+    flush(storage)
+    result_of(storage.stop())
+    lose(disk, DIRECTORY)
+    with pytest.raises(RefusedToStart, match="would be told as unknown"):
+        new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+
+
+def test_what_is_told_to_do_helps() -> None:
+    disk = new_disk(0)
+    storage = new_storage(disk, DIRECTORY)
+    storage.open_for(5, KEY)
+    add(storage, run_of(0, 50, ledger_id=5))
+    flush(storage)
+    result_of(storage.stop())
+    with pytest.raises(RefusedToStart, match="convert"):
+        new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+    Conversion(disk, DIRECTORY, ROCKSDB, several.CONFIG).run()
+    again = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+    assert read(again, 5, 0) == entry(0, 50, 5)
+
+
+def test_a_check_that_was_told_of_the_loss_starts_and_marks() -> None:
+    disk = two_disks()
+    several.fill(disk, ROCKSDB)
+    lose(disk, SECOND)
+    storage = several_storages(disk, logs_lost=True, data_integrity_checking=True)
+    assert storage.limbo.needs_check()
+    assert storage.ledger(5) is None
+    assert read(storage, 0, 29) == entry(29, 100, 0)
+
+
+def test_a_first_start_that_was_killed_anywhere_is_begun_again() -> None:
+    step, ended = 0, False
+    while not ended:
+        disk = two_disks(step)
+        disk.crash_at = step
+        try:
+            storage = several_storages(disk)
+            for ledger_id in (5, 6, SCOPED):
+                storage.open_for(ledger_id, KEY)
+                add(storage, run_of(0, 50, ledger_id=ledger_id))
+            flush(storage)
+            ended = True
+        except (Crashed, StorageFailed, OSError):
+            pass
+        disk.crash_at = None
+        disk.crash()
+        disk.restart()
+        storage = several_storages(disk)
+        storage.open_for(5, KEY)
+        with pytest.raises(NoSuchEntry):
+            read(storage, 5, 1)
+        step += 1
+    assert step > 10
