@@ -6,7 +6,8 @@ compaction does it, and then removed: it takes the room of one log.  Entries of 
 too: whether they are garbage, only the metadata of the cluster can tell.
 
 A log that cannot be read to its end stays: what the indexes have in it is copied, entry by entry.  What is damaged
-itself keeps its location, which leads nowhere then, so that readers are told an error, as before.
+itself keeps its location, which leads nowhere then, so that readers are told an error, as before.  What the disk does
+not give now may not be damaged: such an error ends the work, and it can be begun again.
 """
 
 import os
@@ -115,6 +116,9 @@ class Gathering:
         try:
             run = self._reader.read_run(ledger_id, entry_id, array("Q", [place]), 0)
         except StorageFailed as error:
+            cause = error.__cause__
+            if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
+                raise  # it may be there: the next attempt looks again
             log.error("an entry that is damaged is not copied: {error}", error=error)
             return
         found = PlacedRun(run, place - run.offsets[0])

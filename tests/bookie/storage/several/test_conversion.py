@@ -1,5 +1,7 @@
 """bookkeeper_tx.bookie.storage.conversion of several directories: logs go home, or get other numbers."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,14 +9,16 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME, Directories
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.storage import conversion
 from bookkeeper_tx.bookie.storage.conversion import INDEX_FILES, OTHER, ROCKSDB, Conversion
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log_metadata import count, finished_names
+from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage, storages_of
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import LedgerFenced, NoSuchEntry, RefusedToStart, StorageFailed
 from tests.bookie.crashing_disk import DIRECTORY, Crashed
 from tests.bookie.seams import KEY, SCOPED, entry, run_of
@@ -165,26 +169,59 @@ def test_each_directory_has_the_entries_of_its_own_ledgers_afterwards() -> None:
             assert read(storage, ledger_id, 29) == entry(29, 100, ledger_id)
 
 
-def test_of_a_log_that_is_damaged_what_can_be_read_goes_home_and_the_rest_is_an_error() -> None:
-    disk = two_disks()
-    fill(disk, INDEX_FILES)
+def damage_a_log(disk: Disk) -> str:
+    """Damage the last entry of ledger 0 in index files; return the path of its log."""
     storage = opened(disk, INDEX_FILES)
     assert isinstance(storage, LedgerStorage)
-    place = storage.indexes.last_entry(0)[1]
-    log_id, offset = split_location(place)
+    log_id, offset = split_location(storage.indexes.last_entry(0)[1])
     result_of(storage.stop())
     (path,) = (f"{each}/{log_id:x}.log" for each in (DIRECTORY, SECOND) if disk.exists(f"{each}/{log_id:x}.log"))
     file = disk.open(path, writable=True)
     file.write(bytes(8), offset)
     file.close()
-    convert(disk, ROCKSDB)
-    assert disk.exists(path)
+    return path
+
+
+def check_but_for_the_last(disk: Disk) -> None:
     storage = opened(disk, ROCKSDB)
     for ledger_id in LEDGERS:
         for entry_id in range(29):
             assert read(storage, ledger_id, entry_id) == entry(entry_id, 100, ledger_id)
     with pytest.raises(StorageFailed):
         read(storage, 0, 29)
+
+
+def test_of_a_log_that_is_damaged_what_can_be_read_goes_home_and_the_rest_is_an_error() -> None:
+    disk = two_disks()
+    fill(disk, INDEX_FILES)
+    path = damage_a_log(disk)
+    convert(disk, ROCKSDB)
+    assert disk.exists(path)
+    check_but_for_the_last(disk)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE])
+def test_an_entry_that_the_disk_does_not_give_now_is_not_taken_for_damaged(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    disk = two_disks()
+    fill(disk, INDEX_FILES)
+    path = damage_a_log(disk)
+    read_records = EntryReader._read_records
+    failed: list[str] = []
+
+    def fails_once(self: EntryReader, file: File, *rest: Any) -> EntryRun:
+        if not failed and file.path == path:
+            failed.append(path)
+            raise OSError(number, os.strerror(number))
+        return read_records(self, file, *rest)
+
+    monkeypatch.setattr(EntryReader, "_read_records", fails_once)
+    with pytest.raises(StorageFailed, match=os.strerror(number)):
+        convert(disk, ROCKSDB)
+    assert failed
+    convert(disk, ROCKSDB)
+    check_but_for_the_last(disk)
 
 
 def test_entries_of_ledgers_without_an_index_go_home_too() -> None:
