@@ -29,12 +29,17 @@ def require_all_ledgers(
 
 
 def require_order(disk: Disk, ledger_currents: Sequence[str]) -> None:
-    """Raise InvalidArgument if the cookie has the ledger directories in another order: by it ledgers are found."""
+    """Raise InvalidArgument if the cookie has a ledger directory at another place: by it ledgers are found.
+
+    However a path is spelled, it is that of its directory.  One that the cookie does not have may have been moved.
+    """
     path = os.path.join(ledger_currents[0], FILE_NAME)
     if not disk.exists(path):
         return
-    given, known = list(map(os.path.dirname, ledger_currents)), Cookie.decode(disk.read(path), path).paths_of_ledgers
-    if given != known and sorted(given) == sorted(known):
+    known = Cookie.decode(disk.read(path), path).paths_of_ledgers
+    places = {os.path.realpath(directory): at for at, directory in enumerate(known)}
+    given = [os.path.realpath(os.path.dirname(current)) for current in ledger_currents]
+    if any(places.get(directory, at) != at for at, directory in enumerate(given)):
         raise InvalidArgument(f"name the ledger directories in the order of the cookie {path}: {','.join(known)}")
 
 

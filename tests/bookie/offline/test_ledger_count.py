@@ -1,11 +1,13 @@
 """Commands on a bookie's files want all of its ledger and index directories."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from bookkeeper_tx.bookie.cookie import Cookie
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.offline.ledger_count import require_order
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.errors import InvalidArgument
 
@@ -55,3 +57,32 @@ def test_a_cookie_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     for name in NAMES:
         (bookie / name / "current" / "VERSION").write_bytes(b"?")
     held(bookie, "a")
+
+
+def order_of(directory: Path, *given: str, known: tuple[str, ...] = ("a", "b")) -> None:
+    """Require the order of the directories ``given``, whose cookies have ``known``."""
+    paths = [os.path.join(directory, name) for name in known]
+    cookie = Cookie.of_directories("b:1", [str(directory / "j")], paths, [], None).encode()
+    for name in NAMES:
+        (directory / name / "current").mkdir(parents=True, exist_ok=True)
+        (directory / name / "current" / "VERSION").write_bytes(cookie)
+    require_order(Disk(), [os.path.join(directory, name, "current") for name in given])
+
+
+@pytest.mark.parametrize("known", [("a", "b"), ("a/", "b/"), ("x/../a", "b"), ("link/a", "link/b")])
+@pytest.mark.parametrize(
+    "given", [("a", "b"), ("a/", "b"), ("link/a", "link/b"), ("b/../a", "b"), ("x", "b"), ("a", "x"), ("y", "x")]
+)
+def test_the_order_of_the_ledger_directories_is_that_of_the_cookie_however_they_are_spelled(
+    tmp_path: Path, known: tuple[str, str], given: tuple[str, str]
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    order_of(tmp_path, *given, known=known)
+    first, second = given
+    if given != ("y", "x"):
+        with pytest.raises(InvalidArgument, match="in the order of the cookie"):
+            order_of(tmp_path, second, first, known=known)
+
+
+def test_without_a_cookie_any_order_will_do(tmp_path: Path) -> None:
+    require_order(Disk(), [str(tmp_path / "b" / "current"), str(tmp_path / "a" / "current")])
