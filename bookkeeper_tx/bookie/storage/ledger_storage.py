@@ -142,13 +142,21 @@ class LedgerStorage:
 
     def start(self) -> None:
         """Read the names in the directories and below, and clean up; blocks.  Raises OSError, RefusedToStart."""
+        self.open()
+        self.clean_up()
+
+    def open(self) -> None:
+        """The first half of a start: find what is here; no ledger is changed."""
         if isinstance(self.indexes, DbIndexes) and not self.lost_logs.possible:
             refuse_lost_databases(self._disk, next(iter(self._all_disks[1].spaces)), self._directories.paths)
         for directory in self._directories.paths:
             clean(self._disk, directory)
         self._logs.start()
-        self._deleted.load()
         self._ledgers.start()
+
+    def clean_up(self) -> None:
+        """The second half: erase what is lost, if anything may be."""
+        self._deleted.load()
         self.lost_logs.erase_locations(self._ledgers.ledger_ids())
         self.limbo.start()
 

@@ -50,9 +50,12 @@ class SeveralStorages:
             storage.on_flush_failed_changed = lambda: self.on_flush_failed_changed()
 
     def start(self) -> None:
+        for storage in self.storages:
+            storage.open()
         for at, storage in enumerate(self.storages):
-            storage.start()
             check_homes(storage.collection.ledger_ids(), at, self._directories)
+        for storage in self.storages:
+            storage.clean_up()
 
     def stop(self) -> Deferred[None]:
         return Deferred.fromCoroutine(all_done([storage.stop() for storage in self.storages]))

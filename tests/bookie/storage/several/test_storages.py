@@ -211,6 +211,20 @@ def test_a_directory_at_another_place_refuses_the_start(disk: CrashingDisk) -> N
         several_storages(disk, (DIRECTORY, SECOND, third))
 
 
+def test_nothing_is_erased_before_directories_at_other_places_are_refused(disk: CrashingDisk) -> None:
+    storage = filled(disk)
+    flush(storage)
+    result_of(storage.stop())
+    third = "/third/current"
+    disk.make_directories(third)
+    disk.remove(f"{DIRECTORY}/0.log")
+    with pytest.raises(RefusedToStart, match="the number or the order of the directories"):
+        several_storages(disk, (DIRECTORY, third, SECOND), logs_lost=True, data_integrity_checking=True)
+    started = several_storages(disk)
+    assert not started.limbo.needs_check()
+    assert [started.indexed_ranges(each, 0, 1) for each in (0, 8)] == [[range(2)]] * 2
+
+
 def test_one_directory_is_one_storage(disk: CrashingDisk) -> None:
     storage = new_storage(disk, DIRECTORY)
     assert storages_of(storage) == [storage]
