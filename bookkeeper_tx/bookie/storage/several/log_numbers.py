@@ -1,5 +1,6 @@
 """Numbers of entry logs that no two directories have: DbLedgerStorage numbers those of each directory from 0."""
 
+import contextlib
 import os
 from array import array
 from collections.abc import Sequence
@@ -14,14 +15,19 @@ from protocol_specs.disk import entry_log as spec
 def stride_of(disk: Disk, directories: Sequence[str]) -> int:
     """Return how far apart the numbers of the logs of two directories have to be, so that all differ.
 
-    Raises OSError, RefusedToStart if a log id has not so many bits.
+    Those of logs that are gone count, too: an index may still name them.  Raises OSError, RefusedToStart if a log id
+    has not so many bits.
     """
-    names = [name for directory in directories for name in finished_names(disk.list_directory(directory))]
-    stride = max((name.log_id for name in names), default=0) + 1
+    ids = [0]
+    for directory in directories:
+        ids += [name.log_id for name in finished_names(disk.list_directory(directory))]
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            ids.append(int(disk.read(os.path.join(directory, spec.LAST_ID_NAME)), 16))
+    stride = max(ids) + 1
     if stride * len(directories) > spec.LOG_ID_MAX:
         raise RefusedToStart(
-            f"the entry log {stride - 1:x} of one of {', '.join(directories)} has too high a number: there are none "
-            "left for those of the others"
+            f"the last entry log {stride - 1:x} of one of {', '.join(directories)} has too high a number: there are "
+            "none left for those of the others"
         )
     return stride
 

@@ -39,6 +39,15 @@ def test_no_two_logs_have_one_number_afterwards_however_often_it_is_begun() -> N
     assert shifted(page, shift_of(0, stride)) is page
 
 
+def test_the_numbers_of_logs_that_are_gone_are_not_given_again() -> None:
+    disk = two_disks()
+    put(disk, DIRECTORY, "0.log")
+    put(disk, SECOND, "1.log")
+    disk.replace(f"{DIRECTORY}/lastId", b"?")
+    disk.replace(f"{SECOND}/lastId", b"1f\n")
+    assert stride_of(disk, BOTH) == 0x20
+
+
 def test_numbers_that_do_not_suffice_are_refused() -> None:
     disk = two_disks()
     put(disk, SECOND, "7ffffff0.log")
