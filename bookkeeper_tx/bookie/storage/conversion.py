@@ -91,6 +91,8 @@ class Conversion:
         state = self._state()
         if state is None:
             self._check()
+            for directory in self._directories:
+                clean(self._disk, directory)
             self._prepare()
             state = self._set_state(COPYING)
         if state == COPYING:
@@ -142,8 +144,6 @@ class Conversion:
                 log_bytes_max = self._config.entry_log_bytes_max
                 Gathering(self._disk, disks, log_bytes_max, indexes, writer).run(here, self._advance)
         elif self._several:
-            for directory in self._directories:
-                clean(self._disk, directory)
             self._stride = stride_of(self._disk, self._directories)
 
     def _check(self) -> None:

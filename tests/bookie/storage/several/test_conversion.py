@@ -224,6 +224,21 @@ def test_an_entry_that_the_disk_does_not_give_now_is_not_taken_for_damaged(
     check_but_for_the_last(disk)
 
 
+@both_ways
+def test_what_a_compaction_has_left_is_seen_to_before(to: str) -> None:
+    disk = two_disks()
+    fill(disk, OTHER[to])
+    for directory in (DIRECTORY, SECOND):
+        disk.replace(f"{directory}/ff.log.compacting", b"half")
+        for name in finished_names(disk.list_directory(directory)):
+            path = f"{directory}/{name.file_name}"
+            if not name.scoped:
+                disk.rename(path, f"{path}.fe.compacted")
+    convert(disk, to)
+    assert not any("compact" in name for names in logs(disk) for name in names)
+    check(disk, to)
+
+
 def test_entries_of_ledgers_without_an_index_go_home_too() -> None:
     disk = two_disks()
     storage = opened(disk, INDEX_FILES)
