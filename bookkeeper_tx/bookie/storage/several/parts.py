@@ -104,7 +104,8 @@ class SeveralLimbos:
         return any(storage.limbo.needs_check() for storage in self._storages)
 
     def set_needs_check(self, needed: bool) -> None:
-        for storage in self._storages:
+        # In the first while it is in any of them: a crash may come in between, and Java's bookie after it.
+        for storage in self._storages if needed else reversed(self._storages):
             storage.limbo.set_needs_check(needed)
 
     def enter(self, ledger: Ledger, fenced: bool) -> None:

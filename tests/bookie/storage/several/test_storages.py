@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.storage.limbo import Limbo
 from bookkeeper_tx.bookie.storage.several.storages import SeveralStorages, storages_of
 from bookkeeper_tx.errors import NoSuchEntry, NoSuchLedger, RefusedToStart, UnknownLedgerState
 from bookkeeper_tx.protocol.bookie.requests import OneAdd
@@ -185,6 +186,24 @@ def test_limbo_and_the_note_of_a_check_are_kept_in_each(disk: CrashingDisk) -> N
     failure_of(storage.load_run(5, 9), NoSuchEntry)
     storage.limbo.set_needs_check(False)
     assert not storage.limbo.needs_check()
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_the_first_directory_needs_a_check_while_any_does(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch, needed: bool
+) -> None:
+    storage = filled(disk, data_integrity_checking=True)
+    storage.limbo.set_needs_check(not needed)
+    seen: list[list[bool]] = []
+    set_needs_check = Limbo.set_needs_check
+
+    def watched(limbo: Limbo, needed: bool) -> None:
+        set_needs_check(limbo, needed)
+        seen.append([each.limbo.needs_check() for each in storages_of(storage)])
+
+    monkeypatch.setattr(Limbo, "set_needs_check", watched)
+    storage.limbo.set_needs_check(needed)
+    assert seen == [[True, False], [needed] * 2]
 
 
 def test_logs_that_are_lost_with_one_directory_cost_its_ledgers_and_no_others(disk: CrashingDisk) -> None:
