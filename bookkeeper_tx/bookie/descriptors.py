@@ -6,6 +6,7 @@ from typing import Final
 from attrs import evolve
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.rocks_db import DATABASES_MAX, OPEN_TABLES_MIN
 from bookkeeper_tx.config import BookieConfig
 
 LIMIT_MAX: Final = 1024 * 1024
@@ -13,6 +14,9 @@ LIMIT_MAX: Final = 1024 * 1024
 
 RESERVED: Final = 128
 """Descriptors for the journal, entry logs, directories, the metadata store, the reactor and the log."""
+
+STORAGE_RESERVED: Final = 32
+"""As many more for each further storage: its entry logs, its directories, and the logs and locks of its databases."""
 
 INDEX_SHARE: Final = 4
 """Index files may take one in so many of the other descriptors."""
@@ -35,9 +39,11 @@ def raise_limit() -> int:
 
 def shared_out(config: BookieConfig, limit: int) -> BookieConfig:
     """Return the configuration with as many connections and open index files as ``limit`` descriptors allow."""
-    free = max(limit - RESERVED, 2 * INDEX_SHARE)
+    count = len(config.ledger_directories) if config.ledger_storage_class == "DbLedgerStorage" else 0
+    free = max(limit - RESERVED - STORAGE_RESERVED * max(count - 1, 0), 2 * INDEX_SHARE)
     files = min(config.open_index_files_max, free // INDEX_SHARE)
-    connections = min(config.connections_max, free - files)
+    taken = max(files, count * DATABASES_MAX * OPEN_TABLES_MIN)  # that of RocksDB has a lower limit
+    connections = min(config.connections_max, max(free - taken, INDEX_SHARE))
     if (files, connections) == (config.open_index_files_max, config.connections_max):
         return config
     log.warn(

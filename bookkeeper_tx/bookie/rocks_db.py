@@ -27,7 +27,7 @@ STALL_S: Final = 0.01
 """How long to wait for RocksDB when it has too much to write."""
 
 DATABASES_MAX: Final = 4
-"""A bookie has at most so many, which share ``open_index_files_max`` for their table files."""
+"""A storage has at most so many, which share ``open_index_files_max`` for their table files."""
 
 OPEN_TABLES_MIN: Final = 16
 """RocksDB needs some."""

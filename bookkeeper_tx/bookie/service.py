@@ -292,9 +292,9 @@ class BookieService(Service):
     def _collect_garbage(self, bookie: Bookie, bookie_id: BookieId, instance_id: str | None) -> None:
         worker, named = self._worker("garbage"), (bookie_id, instance_id, self._clock)
         of_store = partial(GarbageCollector, self._reactor, self._disk, self._config, self._store)
-        homes = zip(bookie.collections, bookie.disks.homes, strict=True)
+        homes, count = zip(bookie.collections, bookie.disks.homes, strict=True), len(bookie.disks.homes)
         collector = self.collector = GarbageCollectors(
-            [of_store(collection, worker, disks, *named) for collection, disks in homes]
+            [of_store(collection, worker, disks, *named, sharer_count=count) for collection, disks in homes]
         )
         self._undo.append(collector.stop)
         bookie.on_disk_full = collector.disk_filled

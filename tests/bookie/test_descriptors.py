@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie import descriptors
+from bookkeeper_tx.bookie import descriptors, rocks_db
 from bookkeeper_tx.config import BookieConfig
 
 
@@ -61,6 +61,17 @@ def test_files_and_connections_share_what_is_left(limit: int) -> None:
     config = descriptors.shared_out(config_of(), limit)
     assert config.open_index_files_max + config.connections_max == limit - descriptors.RESERVED
     assert config.open_index_files_max >= (limit - descriptors.RESERVED) // descriptors.INDEX_SHARE
+
+
+@pytest.mark.parametrize(("limit", "count"), [(4096, 1), (1024, 2), (1024, 8), (4096, 16), (20_000, 32)])
+def test_each_storage_of_several_directories_has_files_besides(limit: int, count: int) -> None:
+    directories = tuple(f"/{at}" for at in range(1, count))
+    several = config_of(more_ledger_directories=directories, ledger_storage_class="DbLedgerStorage")
+    config = descriptors.shared_out(several, limit)
+    tables = max(config.open_index_files_max // count // rocks_db.DATABASES_MAX, rocks_db.OPEN_TABLES_MIN)
+    others = descriptors.RESERVED + descriptors.STORAGE_RESERVED * (count - 1)
+    assert config.connections_max + tables * rocks_db.DATABASES_MAX * count + others <= limit
+    assert config.connections_max >= min(limit - others, config.connections_max) // 4
 
 
 def test_even_with_next_to_none_there_is_one_of_each() -> None:

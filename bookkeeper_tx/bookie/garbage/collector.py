@@ -19,7 +19,7 @@ from bookkeeper_tx.bookie.disks import HomeDisks
 from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.compaction import Compacted, Compaction
 from bookkeeper_tx.bookie.garbage.compaction_schedule import CompactionSchedule
-from bookkeeper_tx.bookie.garbage.counted_logs import CountedLogs
+from bookkeeper_tx.bookie.garbage.counted_logs import MEMORY_BYTES_MAX, CountedLogs
 from bookkeeper_tx.bookie.garbage.garbage_ledgers import GarbageLedgers
 from bookkeeper_tx.bookie.garbage.overreplicated_ledgers import OverReplicatedLedgers
 from bookkeeper_tx.bookie.garbage.pace import Pace, Stopped
@@ -57,7 +57,9 @@ class GarbageCollector:
         bookie_id: BookieId,
         instance_id: str | None,
         time_s: Callable[[], float],
+        sharer_count: int = 1,
     ) -> None:
+        """``sharer_count`` collectors together take the memory of one."""
         self.status = GarbageStatus()
         self._clock = clock
         self._config = config
@@ -71,7 +73,7 @@ class GarbageCollector:
         self._absent = AbsentLedgers(
             store, storage, bookie_id, self._metadata_pace, partial(require_cluster, store, bookie_id, instance_id)
         )
-        self._logs = CountedLogs(disk, storage, worker, self._absent)
+        self._logs = CountedLogs(disk, storage, worker, self._absent, MEMORY_BYTES_MAX // sharer_count)
         self._compaction = partial(Compaction, disk, storage, worker, config, self._pace, Counter())
         self._schedule = CompactionSchedule(config, clock.seconds)
         self._overreplicated_at_s = clock.seconds()

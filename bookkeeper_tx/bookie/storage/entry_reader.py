@@ -26,11 +26,13 @@ _v1_record = V1.record.unpack_fixed
 
 
 class EntryReader:
-    """Reads the entry logs of ``directories``.  Calls block, and may come from any thread."""
+    """Reads the entry logs of ``directories``, of which some stay open.  Calls block, and may come from any thread."""
 
-    def __init__(self, disk: Disk, directories: LedgerDirectories, pieces: CheckedPieces) -> None:
+    def __init__(
+        self, disk: Disk, directories: LedgerDirectories, pieces: CheckedPieces, open_logs_max: int = OPEN_LOGS_MAX
+    ) -> None:
         self._path = directories.path
-        self._files = OpenFiles(disk, OPEN_LOGS_MAX)
+        self._files = OpenFiles(disk, open_logs_max)
         self._pieces = pieces
 
     def read_run(self, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int) -> EntryRun:

@@ -15,7 +15,7 @@ from bookkeeper_tx.bookie.disk import Buffer, Disk
 from bookkeeper_tx.bookie.journal.last_mark import LogMark
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage import limits
-from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
+from bookkeeper_tx.bookie.storage.checked_pieces import PIECES_MAX, CheckedPieces
 from bookkeeper_tx.bookie.storage.collection import StorageCollection
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
 from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
@@ -23,7 +23,7 @@ from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter
-from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
+from bookkeeper_tx.bookie.storage.entry_reader import OPEN_LOGS_MAX, EntryReader
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT, Flushed, StorageFlush
 from bookkeeper_tx.bookie.storage.flushes import Flushes, FlushGivenUp
 from bookkeeper_tx.bookie.storage.ledger import Ledger
@@ -76,18 +76,18 @@ class LedgerStorage:
         time_s: Callable[[], float] = time.time,
         index_disks: LedgerDisks | None = None,
         choose: Callable[[Sequence[str]], str] = random.choice,
-        ledgers_max: int = LEDGERS_MAX,
+        sharer_count: int = 1,
     ) -> None:
         """``slice_count``: how many ledgers a flush makes durable together; ``time_s`` gives the time of day.
 
-        ``ledgers_max`` handles of ledgers are kept that do not need one.
+        ``sharer_count`` storages together keep as many ledgers, checksums and open entry logs as one.
         """
         self._directories = directories = LedgerDirectories(disk, disks, choose)
         self._all_disks = disks, index_disks or disks
         self.indexes, writer = indexes_of(disk, index_disks or disks, config, choose)
         """Where the states of ledgers are, and the locations of entries."""
-        self._pieces = CheckedPieces()
-        self._reader = EntryReader(disk, directories, self._pieces)
+        self._pieces = CheckedPieces(PIECES_MAX // sharer_count)
+        self._reader = EntryReader(disk, directories, self._pieces, max(OPEN_LOGS_MAX // sharer_count, 1))
         self.scrub = Scrub(self.indexes, self._reader)
         """Looks whether entries are where the index says."""
         self._logs = EntryLogWriter(disk, directories, config.entry_log_bytes_max)
@@ -96,6 +96,7 @@ class LedgerStorage:
         self._loader = RunLoader(self.indexes, self._reader, self._pages, runs, read_worker)
         self._write_cache_bytes_max = config.write_cache_bytes_max
         self._unflushed = Unflushed(config.write_cache_bytes_max)
+        ledgers_max = LEDGERS_MAX // sharer_count
         self._ledgers = LedgerTable(self.indexes, self._reader, self._unflushed.__contains__, ledgers_max)
         self.reads = MemoryReads(self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find)
         self.find_reads = self.reads.find

@@ -6,7 +6,6 @@ from typing import Any
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.disks import HomeDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.bookie.storage.ledger_table import LEDGERS_MAX
 from bookkeeper_tx.bookie.storage.several.homes import share_of
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage, SeveralStorages
 from bookkeeper_tx.config import BookieConfig
@@ -26,7 +25,7 @@ def storage_of(
     share = share_of(config, len(homes)) if len(homes) > 1 else config
 
     def one(home: HomeDisks) -> LedgerStorage:
-        more: dict[str, Any] = {"index_disks": home.indexes, "ledgers_max": LEDGERS_MAX // len(homes)}
+        more: dict[str, Any] = {"index_disks": home.indexes, "sharer_count": len(homes)}
         return LedgerStorage(disk, home.ledgers, share, flush_worker, read_worker, time_s=time_s, choose=choose, **more)
 
     if len(homes) == 1:
