@@ -15,6 +15,7 @@ from bookkeeper_tx.bookie.offline.writing_process import writing_process
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.cookie import DIRECTORY as CURRENT
 from protocol_specs.disk.db_index import LEDGERS, LOCATIONS
+from protocol_specs.disk.entry_log import LOG_SIZE_MAX
 
 
 @frozen
@@ -25,6 +26,8 @@ class Places:
     ledger: tuple[str, ...]
     index: tuple[str, ...] = ()
     """Empty: index files are in the ledger directories."""
+    entry_log_bytes_max: int = LOG_SIZE_MAX
+    """The size of its entry logs, for what writes new ones."""
 
     @property
     def every(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
 from bookkeeper_tx.bookie.storage.indexes import Indexes
-from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of
+from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of, share_of
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.db_index import LEDGERS, LOCATIONS
@@ -72,7 +72,8 @@ class InDatabases:
                 "are given"
             )
         config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory=places.ledger[0])
-        self._indexes = [DbIndexes(disk, current, config) for current in indexes]
+        share = share_of(config, len(indexes))
+        self._indexes = [DbIndexes(disk, current, share) for current in indexes]
         self._logs = [EntryLogs(disk, [current]) for current in ledgers]
         try:
             for at, each in enumerate(self._indexes):

@@ -32,7 +32,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.several.gathering import Gathering
-from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of
+from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of, share_of
 from bookkeeper_tx.bookie.storage.several.log_numbers import renumber, shift_of, stride_of
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.config import BookieConfig
@@ -171,6 +171,8 @@ class Conversion:
     def _opened(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
         """Return the indexes of a class, until the end of ``stack``: those of all directories, or of each."""
         config = evolve(self._config, ledger_storage_class=name)
+        if name == ROCKSDB:
+            config = share_of(config, len(self._directories))
         opened = []
         for directories in [[each] for each in self._directories] if name == ROCKSDB else [self._directories]:
             indexes, writer = indexes_of(self._disk, LedgerDisks(self._disk, directories, config), config)

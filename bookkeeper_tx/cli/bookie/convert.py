@@ -34,7 +34,12 @@ def convert(places: Places, to: str, as_json: bool) -> None:
     if places.index not in ((), places.ledger):
         raise InvalidArgument("only indexes in the directories of the ledgers can be converted")
     disk = Disk()
-    config = BookieConfig(metadata_uri="", journal_directory=places.journal[0], ledger_directory=places.ledger[0])
+    config = BookieConfig(
+        metadata_uri="",
+        journal_directory=places.journal[0],
+        ledger_directory=places.ledger[0],
+        entry_log_bytes_max=places.entry_log_bytes_max,
+    )
     console = Console(stderr=True, highlight=False)
     with places.held(disk, writing=True), console.status(f"converting to {to}") as status:
         current, *more = places.ledger_currents

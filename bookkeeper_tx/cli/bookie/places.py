@@ -11,10 +11,12 @@ from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.text.listed import listed
 from bookkeeper_tx.text.properties_file import Setting, read_properties
+from protocol_specs.disk.entry_log import LOG_SIZE_MAX
 
 JOURNAL_KEYS = ("journalDirectories", "journalDirectory")
 LEDGER_KEY = "ledgerDirectories"
 INDEX_KEY = "indexDirectories"
+LOG_SIZE_KEY = "logSizeLimit"
 
 
 def places(command: Callable[..., Any]) -> Any:
@@ -66,17 +68,22 @@ def _directory_option(option: str, name: str, text: str) -> Callable[[Any], Any]
 def _places(data: Sequence[str], journal: Sequence[str], index: Sequence[str], config: str | None) -> Places | None:
     """Return the directories, None if none is given; what is given on the command line wins over the file."""
     data, journal, index = _split("--data", data), _split("--journal-dir", journal), _split("--index-dir", index)
+    log_bytes_max = LOG_SIZE_MAX
     if config is not None:
         settings = read_properties(config)
         data = data or _directories(settings.get(LEDGER_KEY))
         journal = journal or next((found for key in JOURNAL_KEYS if (found := _directories(settings.get(key)))), ())
         index = index or _directories(settings.get(INDEX_KEY))
+        size = settings.get(LOG_SIZE_KEY)
+        if size is not None and size.value:
+            log_bytes_max = size.integer(1, LOG_SIZE_MAX)
         if not data:
             raise InvalidConfig(f"{config}: there is no {LEDGER_KEY} in it: give --data DIR")
     if not data:
         return None
     ledger = tuple(map(os.path.abspath, data))
-    return Places(tuple(map(os.path.abspath, journal)) or ledger[:1], ledger, tuple(map(os.path.abspath, index)))
+    journals, indexes = tuple(map(os.path.abspath, journal)) or ledger[:1], tuple(map(os.path.abspath, index))
+    return Places(journals, ledger, indexes, log_bytes_max)
 
 
 def _split(option: str, given: Sequence[str]) -> list[str]:

@@ -70,3 +70,17 @@ def test_indexes_elsewhere_are_refused(data: Path) -> None:
     result = CliRunner().invoke(convert, options)
     assert isinstance(result.exception, InvalidArgument)
     assert "in the directories of the ledgers" in str(result.exception)
+
+
+def test_entries_go_home_to_logs_of_the_configured_size(tmp_path: Path) -> None:
+    directories = tmp_path / "a", tmp_path / "b"
+    currents = str(directories[0] / "current"), str(directories[1] / "current")
+    for current in currents:
+        Path(current).mkdir(parents=True)
+    several.fill(Disk(), "SortedLedgerStorage", currents)
+    config = tmp_path / "bk_server.conf"
+    config.write_text(f"ledgerDirectories={directories[0]},{directories[1]}\nlogSizeLimit=5000\n")
+    result = CliRunner().invoke(convert, ["--config", str(config), "--to", "DbLedgerStorage"])
+    assert result.exit_code == 0, result.output
+    assert len(list(tmp_path.rglob("*.log"))) > 4
+    several.check(Disk(), "DbLedgerStorage", currents)

@@ -12,7 +12,7 @@ not give now may not be damaged: such an error ends the work, and it can be begu
 
 import os
 from array import array
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 
 from twisted.logger import Logger
@@ -23,7 +23,7 @@ from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, count, finished_names
-from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged, scan
+from bookkeeper_tx.bookie.storage.entry_log_scan import CHUNK_SIZE, Damaged, scan
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
@@ -38,7 +38,7 @@ from protocol_specs.ledger_id import SCOPED_MIN
 log = Logger()
 
 
-class _OneDirectory(LedgerDirectories):
+class _NewLogsInOne(LedgerDirectories):
     """All directories, of which one gets the new logs."""
 
     def __init__(self, disk: Disk, disks: LedgerDisks, path: str) -> None:
@@ -66,7 +66,7 @@ class Gathering:
         self._directories = LedgerDirectories(disk, disks)
         self._reader = EntryReader(disk, self._directories, CheckedPieces())
         self._paths = list(disks.spaces)
-        self._logs = [EntryLogWriter(disk, _OneDirectory(disk, disks, path), log_bytes_max) for path in self._paths]
+        self._logs = [EntryLogWriter(disk, _NewLogsInOne(disk, disks, path), log_bytes_max) for path in self._paths]
         self._movers = [EntryMover(logs, indexes, writer) for logs in self._logs]
 
     def run(self, ledger_ids: Collection[int], advance: Callable[[], None] = lambda: None) -> None:
@@ -101,28 +101,30 @@ class Gathering:
         for ledger_id in ledger_ids:
             home, scoped = self._home(ledger_id), ledger_id >= SCOPED_MIN
             away = {name.log_id for name, at in damaged.items() if at != home and name.scoped == scoped}
-            for entry_id, place in self._places(ledger_id) if away else ():
-                if place != NO_LOCATION and split_location(place)[0] in away:
-                    self._bring_entry(ledger_id, entry_id, place)
-                    advance()
+            for batch in _batches(self._readable(ledger_id, away)) if away else ():
+                self._movers[home].move(batch, lambda _: True)
+                advance()
 
-    def _places(self, ledger_id: int) -> Iterator[tuple[int, int]]:
+    def _readable(self, ledger_id: int, log_ids: Collection[int]) -> Iterator[PlacedRun]:
+        """Give the entries that a ledger's index has in these logs, one by one, if they are not damaged."""
         number = self._indexes.next_page(ledger_id, 0)
         while number is not None:
-            yield from enumerate(self._indexes.read_page(ledger_id, number), number * PAGE_COUNT)
+            for entry_id, place in enumerate(self._indexes.read_page(ledger_id, number), number * PAGE_COUNT):
+                if place != NO_LOCATION and split_location(place)[0] in log_ids:
+                    run = self._read(ledger_id, entry_id, place)
+                    if run is not None:
+                        yield PlacedRun(run, place - run.offsets[0])
             number = self._indexes.next_page(ledger_id, number + 1)
 
-    def _bring_entry(self, ledger_id: int, entry_id: int, place: int) -> None:
+    def _read(self, ledger_id: int, entry_id: int, place: int) -> EntryRun | None:
         try:
-            run = self._reader.read_run(ledger_id, entry_id, array("Q", [place]), 0)
+            return self._reader.read_run(ledger_id, entry_id, array("Q", [place]), 0)
         except StorageFailed as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
                 raise  # it may be there: the next attempt looks again
             log.error("an entry that is damaged is not copied: {error}", error=error)
-            return
-        found = PlacedRun(run, place - run.offsets[0])
-        self._movers[self._home(ledger_id)].move([found], lambda _: True)
+            return None
 
     def _bring(self, name: LogName, has_index: Callable[[int], bool], advance: Callable[[], None]) -> None:
         directory = self._directories.directory_of(name.file_name)
@@ -154,3 +156,17 @@ class Gathering:
 
     def _home(self, ledger_id: int) -> int:
         return home_of(ledger_id, len(self._paths))
+
+
+def _batches(found: Iterable[PlacedRun]) -> Iterator[list[PlacedRun]]:
+    """Give what is written and synced together."""
+    batch: list[PlacedRun] = []
+    size = 0
+    for each in found:
+        batch.append(each)
+        size += each.run.size
+        if len(batch) == PAGE_COUNT or size >= CHUNK_SIZE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

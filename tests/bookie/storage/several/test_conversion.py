@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import pytest
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME, Directories
 from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.storage import conversion
 from bookkeeper_tx.bookie.storage.conversion import INDEX_FILES, OTHER, ROCKSDB, Conversion
 from bookkeeper_tx.bookie.storage.entry_location import split_location
+from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import count, finished_names
+from bookkeeper_tx.bookie.storage.entry_mover import EntryMover
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage, storages_of
@@ -222,6 +226,45 @@ def test_an_entry_that_the_disk_does_not_give_now_is_not_taken_for_damaged(
     assert failed
     convert(disk, ROCKSDB)
     check_but_for_the_last(disk)
+
+
+def test_what_can_be_read_of_a_damaged_log_is_written_many_entries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = two_disks()
+    fill(disk, INDEX_FILES)
+    for directory in (DIRECTORY, SECOND):
+        for name in finished_names(disk.list_directory(directory)):
+            with closing(disk.open(f"{directory}/{name.file_name}", writable=True)) as file:
+                file.write(bytes(4), 1024)
+    counts: list[int] = []
+    move = EntryMover.move
+
+    def counted(mover: EntryMover, found: list[PlacedRun], *rest: Any) -> Any:
+        counts.append(len(found))
+        return move(mover, found, *rest)
+
+    monkeypatch.setattr(EntryMover, "move", counted)
+    convert(disk, ROCKSDB)
+    assert sum(counts) > 30
+    assert len(counts) < 15
+
+
+@both_ways
+def test_the_databases_of_all_directories_take_what_those_of_one_would(
+    monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    disk = two_disks()
+    fill(disk, OTHER[to])
+    buffers: list[int] = []
+    open_key_values = disk.open_key_values
+
+    def watched(path: str, config: BookieConfig) -> KeyValues:
+        if path.endswith("/locations"):
+            buffers.append(config.rocksdb_write_buffer_bytes)
+        return open_key_values(path, config)
+
+    monkeypatch.setattr(disk, "open_key_values", watched)
+    convert(disk, to)
+    assert buffers == [CONFIG.rocksdb_write_buffer_bytes // 2] * 2
 
 
 @both_ways
