@@ -13,8 +13,9 @@ from bookkeeper_tx.bookie.storage.ledger_storage import FlushGivenUp, LedgerStor
 class SeveralFlushes:
     """Flushes ``storages``, all together: one that fails does not keep the others from it.
 
-    Until it has succeeded the others are not flushed again.  So the journal behind the mark never has more than two
-    full write caches of each, and two more that are in memory.
+    Until it has succeeded the others are not flushed again, and their write caches fill up, which holds up all adds.
+    So behind the mark the journal has no more new entries than two full write caches of each: that of the flush, and
+    the one that is filled now.
     """
 
     def __init__(self, storages: Sequence[LedgerStorage]) -> None:
