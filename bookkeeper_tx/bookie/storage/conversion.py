@@ -19,10 +19,10 @@ from typing import Final
 
 from attrs import evolve
 
-from bookkeeper_tx.bookie.directories import CONVERSION_NAME
-from bookkeeper_tx.bookie.disk import Disk, remove_durably
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
+from bookkeeper_tx.bookie.storage.conversion_state import COPYING, REMOVING, RENUMBERING, ConversionState
 from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.bookie.storage.deleted_ledgers import share_deleted
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
@@ -46,10 +46,6 @@ from protocol_specs.disk.ledger_index import PAGE_COUNT
 INDEX_FILES: Final = "SortedLedgerStorage"
 ROCKSDB: Final = "DbLedgerStorage"
 OTHER: Final = {INDEX_FILES: ROCKSDB, ROCKSDB: INDEX_FILES}
-
-COPYING: Final = "copying"
-RENUMBERING: Final = "renumbering"
-REMOVING: Final = "removing"
 
 BATCH_PAGES: Final = 1024
 """Pages written together, of one ledger or of many: 8 MiB of locations."""
@@ -76,11 +72,9 @@ class Conversion:
         self._disk = disk
         self._directories = [directory, *more]
         self._to = to
-        self._stride = 0
-        """How far apart the numbers of the logs of two directories will be; 0 if they stay."""
         self._config = config
         self._advance = advance
-        self._state_path = os.path.join(directory, CONVERSION_NAME)
+        self._state = ConversionState(disk, self._directories, to)
         self.ledgers = 0
         """How many ledgers the other class has now."""
         self.entries = 0
@@ -88,51 +82,27 @@ class Conversion:
 
     def run(self) -> None:
         """Convert, or go on with it.  Raises RefusedToStart, StorageFailed, OSError; then it can be begun again."""
-        state = self._state()
+        state = self._state.read()
         if state is None:
             self._check()
             for directory in self._directories:
                 clean(self._disk, directory)
             self._prepare()
-            state = self._set_state(COPYING)
+            state = self._state.write(COPYING)
         if state == COPYING:
             self._copy_all()
             if self._several and self._to == ROCKSDB:
                 share_deleted(self._disk, self._directories)
-            state = self._set_state(RENUMBERING if self._stride else REMOVING)
+            state = self._state.write(RENUMBERING if self._state.stride else REMOVING)
         if state == RENUMBERING:
-            renumber(self._disk, self._directories, self._stride)
-            self._set_state(REMOVING)
+            renumber(self._disk, self._directories, self._state.stride)
+            self._state.write(REMOVING)
         self._remove_source()
-        remove_durably(self._disk, self._state_path)
+        self._state.remove()
 
     @property
     def _several(self) -> bool:
         return len(self._directories) > 1
-
-    def _state(self) -> str | None:
-        paths = [os.path.join(directory, CONVERSION_NAME) for directory in self._directories]
-        found = next(filter(self._disk.exists, paths), None)
-        if found is None:
-            return None
-        first, *directories = self._disk.read(found).decode(errors="replace").splitlines() or [""]
-        to, _, rest = first.partition(" ")
-        state, _, stride = rest.partition(" ")
-        if to != self._to or state not in (COPYING, RENUMBERING, REMOVING):
-            raise RefusedToStart(f"{found} says that a conversion to {to} is under way: finish that first")
-        if directories != (self._directories if self._several else []):
-            raise RefusedToStart(
-                f"{found} is of a conversion of {', '.join(directories) or 'one directory'}: name these, in this order"
-            )
-        self._stride = int(stride or 0)
-        return state
-
-    def _set_state(self, state: str) -> str:
-        lines = [f"{self._to} {state}"]
-        if self._several:
-            lines = [f"{self._to} {state} {self._stride}", *self._directories]
-        self._disk.replace(self._state_path, "".join(f"{line}\n" for line in lines).encode())
-        return state
 
     def _prepare(self) -> None:
         """Bring entries to the directories in which their ledgers will be looked for, or choose numbers of logs."""
@@ -144,7 +114,7 @@ class Conversion:
                 log_bytes_max = self._config.entry_log_bytes_max
                 Gathering(self._disk, disks, log_bytes_max, indexes, writer).run(here, self._advance)
         elif self._several:
-            self._stride = stride_of(self._disk, self._directories)
+            self._state.stride = stride_of(self._disk, self._directories)
 
     def _check(self) -> None:
         """Raise RefusedToStart unless one class, the other one, has indexes here."""
@@ -211,7 +181,7 @@ class Conversion:
         for at, (source, _) in enumerate(sources):
             ledger_ids = list(source.ledger_ids())
             check_homes(ledger_ids, at, self._directories)
-            pairs.append(IndexPair(source, ledger_ids, *targets[0], shift_of(at, self._stride)))
+            pairs.append(IndexPair(source, ledger_ids, *targets[0], shift_of(at, self._state.stride)))
         return pairs
 
     def _copy(self, pair: IndexPair) -> None:

@@ -1,0 +1,62 @@
+"""The file that says how far a conversion of indexes has come, so that an interrupted one goes on."""
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from bookkeeper_tx.bookie.directories import CONVERSION_NAME
+from bookkeeper_tx.bookie.disk import Disk, remove_durably
+from bookkeeper_tx.errors import RefusedToStart
+
+COPYING: Final = "copying"
+RENUMBERING: Final = "renumbering"
+REMOVING: Final = "removing"
+
+
+class ConversionState:
+    """The state of a conversion of ``directories`` to the class ``to``: a file in the first of them.  Calls block."""
+
+    def __init__(self, disk: Disk, directories: Sequence[str], to: str) -> None:
+        self.stride = 0
+        """How far apart the numbers of the logs of two directories will be; 0 if they stay."""
+        self._disk = disk
+        self._directories = list(directories)
+        self._to = to
+        self._path = os.path.join(directories[0], CONVERSION_NAME)
+
+    def read(self) -> str | None:
+        """Return the state, None if no conversion is under way.
+
+        Raises OSError, RefusedToStart if another one is, or one of other directories.
+        """
+        paths = [os.path.join(directory, CONVERSION_NAME) for directory in self._directories]
+        found = next(filter(self._disk.exists, paths), None)
+        if found is None:
+            return None
+        first, *directories = self._disk.read(found).decode(errors="replace").splitlines() or [""]
+        to, _, rest = first.partition(" ")
+        state, _, stride = rest.partition(" ")
+        if to != self._to or state not in (COPYING, RENUMBERING, REMOVING):
+            raise RefusedToStart(f"{found} says that a conversion to {to} is under way: finish that first")
+        if directories != (self._directories if self._several else []):
+            raise RefusedToStart(
+                f"{found} is of a conversion of {', '.join(directories) or 'one directory'}: name these, in this order"
+            )
+        self.stride = int(stride or 0)
+        return state
+
+    def write(self, state: str) -> str:
+        """Note the state, durably, and return it.  Raises OSError."""
+        lines = [f"{self._to} {state}"]
+        if self._several:
+            lines = [f"{self._to} {state} {self.stride}", *self._directories]
+        self._disk.replace(self._path, "".join(f"{line}\n" for line in lines).encode())
+        return state
+
+    def remove(self) -> None:
+        """The conversion has ended.  Raises OSError."""
+        remove_durably(self._disk, self._path)
+
+    @property
+    def _several(self) -> bool:
+        return len(self._directories) > 1
