@@ -100,7 +100,7 @@ class Bench:
         self.worker: Any = InlineWorker()
         self.collector = self.new_collector()
 
-    def new_collector(self) -> GarbageCollector:
+    def new_collector(self, **arguments: Any) -> GarbageCollector:
         store: Any = self.store
         return GarbageCollector(
             self.clock,
@@ -113,6 +113,7 @@ class Bench:
             BOOKIE,
             INSTANCE,
             lambda: TIME_S + self.clock.seconds(),
+            **arguments,
         )
 
     def look(self, free: float) -> None:

@@ -7,6 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.disk import File
+from bookkeeper_tx.bookie.garbage.counted_logs import MEMORY_BYTES_MAX
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
@@ -625,3 +626,8 @@ def test_an_unexpected_error_is_kept_and_the_next_collection_comes(
     assert "ZeroDivisionError" in bench.collector.status.last_error
     bench.collect()
     assert (bench.logs, bench.collector.status.last_error) == ([], "")
+
+
+def test_collectors_of_several_directories_know_as_many_ledgers_of_logs_as_one(bench: Bench) -> None:
+    collector = bench.new_collector(sharer_count=4)
+    assert collector._logs._memory_bytes_max == MEMORY_BYTES_MAX // 4

@@ -10,6 +10,8 @@ from bookkeeper_tx.bookie.offline.consistency import Checked, check
 from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.offline.stored_entries import Stored, stored_entries
 from bookkeeper_tx.bookie.offline.stored_ledgers import InFiles, stored_ledgers
+from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
+from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import InvalidArgument, RefusedToStart
 from tests.bookie.golden_directory import build, files_of
 from tests.bookie.storage.several.test_conversion import EMPTY, LEDGERS, fill
@@ -64,3 +66,21 @@ def test_index_files_are_read_as_such(tmp_path: Path) -> None:
     with closing(stored_ledgers(Disk(), Places((), (str(tmp_path),)))) as stored:
         assert isinstance(stored, InFiles)
         assert list(check(stored, Checked())) == []
+
+
+def test_the_databases_of_all_directories_take_what_those_of_one_would(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caches: list[int] = []
+
+    class Watched(DbIndexes):
+        def __init__(self, disk: Disk, directory: str, config: BookieConfig) -> None:
+            caches.append(config.rocksdb_block_cache_bytes)
+            super().__init__(disk, directory, config)
+
+    monkeypatch.setattr("bookkeeper_tx.bookie.offline.stored_ledgers.DbIndexes", Watched)
+    stored_ledgers(Disk(), places).close()
+    assert (
+        caches
+        == [BookieConfig(metadata_uri="", journal_directory="", ledger_directory="").rocksdb_block_cache_bytes // 2] * 2
+    )
