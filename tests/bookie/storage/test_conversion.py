@@ -180,9 +180,11 @@ def test_what_is_not_the_other_class_is_refused(disk: CrashingDisk, to: str) -> 
     fill(disk, DIRECTORY, to)
     with pytest.raises(RefusedToStart, match=f"is one of {to} already"):
         Conversion(disk, DIRECTORY, to, CONFIG).run()
-    fill(disk, DIRECTORY, OTHER[to])
+    both = new_disk(0)
+    for name in (ROCKSDB, INDEX_FILES):
+        fill(both, DIRECTORY, name)
     with pytest.raises(RefusedToStart, match="remove those that the bookie did not use"):
-        Conversion(disk, DIRECTORY, to, CONFIG).run()
+        Conversion(both, DIRECTORY, to, CONFIG).run()
 
 
 def test_a_conversion_to_another_class_is_finished_first(disk: CrashingDisk) -> None:
