@@ -65,40 +65,32 @@ class _FaultySeveralJournals(SeveralJournalsHistory, _FaultyHistory):
     """One journal may refuse what the other takes, of one request too."""
 
 
-class _FaultySeveralDirectories(SeveralDirectoriesHistory, _FaultyHistory):
+class _FaultyDirectories(_FaultyHistory):
     """A disk may be full or broken while the others are not."""
+
+    def start(self) -> None:
+        self.disk.full_directories = self.disk.broken_directories = ()
+        super().start()
+
+    def step(self) -> None:
+        fault = self.random.random()
+        if fault < 0.02:
+            self.disk.full_directories = self.random.sample(self.directories, self.random.randrange(2))
+        elif fault < 0.03:
+            self.disk.broken_directories = self.random.sample(self.directories, self.random.randrange(2))
+        super().step()
+
+
+class _FaultySeveralDirectories(_FaultyDirectories, SeveralDirectoriesHistory, _FaultyHistory):
+    """So it is with index files, which may be on any disk."""
 
     settings = {"disk_check_interval_s": 0.5, "read_only_on_any_disk_full": False}
 
-    def start(self) -> None:
-        self.disk.full_directories = self.disk.broken_directories = ()
-        super().start()
 
-    def step(self) -> None:
-        fault = self.random.random()
-        if fault < 0.02:
-            self.disk.full_directories = self.random.sample(self.directories, self.random.randrange(2))
-        elif fault < 0.03:
-            self.disk.broken_directories = self.random.sample(self.directories, self.random.randrange(2))
-        super().step()
-
-
-class _FaultySeveralDb(SeveralDbDirectoriesHistory, _FaultyHistory):
+class _FaultySeveralDb(_FaultyDirectories, SeveralDbDirectoriesHistory, _FaultyHistory):
     """The disk of some ledgers may be full or broken while that of the others is not."""
 
     settings = {**SeveralDbDirectoriesHistory.settings, "disk_check_interval_s": 0.5}
-
-    def start(self) -> None:
-        self.disk.full_directories = self.disk.broken_directories = ()
-        super().start()
-
-    def step(self) -> None:
-        fault = self.random.random()
-        if fault < 0.02:
-            self.disk.full_directories = self.random.sample(self.directories, self.random.randrange(2))
-        elif fault < 0.03:
-            self.disk.broken_directories = self.random.sample(self.directories, self.random.randrange(2))
-        super().step()
 
 
 class _FaultyDb(DbHistory, _FaultyHistory):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.bookie.storage.storages import explicit_lac
+from tests.bookie.storage.test_ledger_storage_crash import survive_a_cut
 from tests.bookie.storage.test_ledger_storage_model import LEDGERS, Bookie
 
 EVEN, ODD, SCOPED = LEDGERS[0], LEDGERS[1], LEDGERS[3]
@@ -33,15 +34,4 @@ def _flush_steps() -> int:
 def test_a_power_cut_in_a_flush_loses_nothing(step: int) -> None:
     for seed in range(SEEDS):
         bookie = _flushed_once(seed)
-        bookie.disk.crash_at = step
-        bookie.flush()
-        for _ in range(2):
-            bookie.disk.restart()
-            bookie.restart()
-            bookie.check()
-        bookie.add(LEDGERS[2], 0, [50])
-        assert bookie.flush()
-        bookie.disk.crash()
-        bookie.disk.restart()
-        bookie.restart()
-        bookie.check()
+        survive_a_cut(bookie, step, LEDGERS[2])
