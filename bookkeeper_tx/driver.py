@@ -102,6 +102,14 @@ def answer_all(promises: Iterable[Promise[None]], error: BaseException | None) -
             promise.errback(error)
 
 
+def fire(promise: Promise[T], result: T) -> None:
+    """Bring a result: for a timer, or who else calls later.
+
+    A promise that is cancelled meanwhile drops it; with asyncio ``promise.callback``, looked up before, would not.
+    """
+    promise.callback(result)
+
+
 async def all_of(promises: Iterable[Awaitable[object]]) -> None:
     """Return when all have their result; raises the first error in their order."""
     for promise in promises:
@@ -111,7 +119,7 @@ async def all_of(promises: Iterable[Awaitable[object]]) -> None:
 async def pause(driver: Driver, pause_s: float) -> None:
     """Return in ``pause_s`` seconds."""
     over: Promise[None] = driver.promise()
-    timer = driver.clock.callLater(pause_s, over.callback, None)
+    timer = driver.clock.callLater(pause_s, fire, over, None)
     try:
         await over
     except BaseException:

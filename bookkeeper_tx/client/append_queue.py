@@ -9,7 +9,7 @@ from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.held_appends import HeldAppends
 from bookkeeper_tx.client.pending_add import Answers
 from bookkeeper_tx.config import ClientConfig
-from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.driver import Driver, Promise, fire
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import BookKeeperError, TooManyOutstandingAdds
 from bookkeeper_tx.model import ledger_name
@@ -119,7 +119,7 @@ class AppendQueue:
             if self.releasing:
                 # The payloads that are being read have called close().
                 turn: Promise[None] = self._driver.promise()
-                self._driver.clock.callLater(0, turn.callback, None)
+                self._driver.clock.callLater(0, fire, turn, None)
                 await turn
                 continue
             # The callback of an append may call close() when none is pending and the held ones are not sent yet.

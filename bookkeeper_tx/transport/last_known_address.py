@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bookkeeper_tx.driver import Driver, Promise
+from bookkeeper_tx.driver import Driver, Promise, fire
 from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.model import BookieServiceInfo
 
@@ -37,7 +37,7 @@ class LastKnownAddress:
             else:
                 address.errback(error)
 
-        patience = self._driver.clock.callLater(PATIENCE_S, address.callback, self._known)
+        patience = self._driver.clock.callLater(PATIENCE_S, fire, address, self._known)
         self._driver.when_done(self._driver.spawn(self._current()), answered)
         return await address
 

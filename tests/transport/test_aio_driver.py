@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bookkeeper_tx.driver import pause
 from bookkeeper_tx.errors import ClientClosed, IllegalOperation
 from bookkeeper_tx.transport.aio_driver import AioDriver
 
@@ -50,6 +51,20 @@ def test_what_comes_after_a_cancellation_is_dropped() -> None:
         promise.errback(ValueError())
         with pytest.raises(asyncio.CancelledError):
             await promise
+
+    run(scenario)
+
+
+def test_a_pause_that_is_cancelled_in_the_turn_in_which_it_ends_is_no_error() -> None:
+    async def scenario(driver: AioDriver) -> None:
+        errors: list[Any] = []
+        driver.loop.set_exception_handler(lambda _, context: errors.append(context))
+        pausing = driver.spawn(pause(driver, 0))
+        driver.loop.call_soon(driver.loop.call_at, 0, pausing.cancel)  # in the next turn, before what is due later
+        with pytest.raises(asyncio.CancelledError):
+            await pausing
+        await asyncio.sleep(0)
+        assert errors == []
 
     run(scenario)
 

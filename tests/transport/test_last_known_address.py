@@ -1,5 +1,6 @@
 """The address of a bookie while the metadata store is away."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable
 from bookkeeper_tx.model import BookieServiceInfo
+from bookkeeper_tx.transport import last_known_address
+from bookkeeper_tx.transport.aio_driver import AioDriver
 from bookkeeper_tx.transport.last_known_address import PATIENCE_S, LastKnownAddress
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
@@ -75,3 +78,30 @@ def test_a_store_that_hangs_holds_nothing_up_where_an_address_is_known() -> None
     asked[3].callback(HERE)
     assert results[-1] == HERE
     assert not clock.getDelayedCalls()
+
+
+def test_who_gives_up_while_a_store_hangs_leaves_no_error_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On asyncio, where a result that comes after a cancellation is an error."""
+    monkeypatch.setattr(last_known_address, "PATIENCE_S", 0.0)
+    errors: list[Any] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: errors.append(context))
+        answers = [HERE]
+
+        async def ask() -> BookieServiceInfo:
+            return answers.pop() if answers else await loop.create_future()
+
+        driver = AioDriver(loop)
+        address = LastKnownAddress(driver, ask)
+        assert await address.resolve() == HERE
+        waiting = driver.spawn(address.resolve())
+        loop.call_soon(waiting.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    assert errors == []
