@@ -15,6 +15,7 @@ from typing import Final
 from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.sync_group import SyncGroup, syncs_whole
 from bookkeeper_tx.config import BookieConfig
+from protocol_specs.disk.db_index import ROCKSDB_CURRENT
 
 Buffer = bytes | bytearray | memoryview
 
@@ -239,6 +240,10 @@ class Disk:
         from bookkeeper_tx.bookie.rocks_db import RocksDb
 
         return RocksDb(path, config)
+
+    def has_key_values(self, path: str) -> bool:
+        """Whether a directory has a RocksDB database: one that was emptied has none."""
+        return os.path.exists(os.path.join(path, ROCKSDB_CURRENT))
 
     def remove_key_values(self, path: str) -> None:
         """Remove a RocksDB database that nobody has open, if there is one; after an OSError part of it may be there."""

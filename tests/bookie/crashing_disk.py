@@ -351,6 +351,9 @@ class CrashingDisk(Disk):
         """Return the database to which a path leads, None if there is none."""
         return self._databases.get(path)
 
+    def has_key_values(self, path: str) -> bool:
+        return path in self._databases
+
     def remove_key_values(self, path: str) -> None:
         if path in self._databases:
             self.step()

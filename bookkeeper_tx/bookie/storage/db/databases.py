@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import closing
 
 from attrs import evolve, frozen
 
@@ -30,7 +31,9 @@ class Databases:
         small = evolve(
             config, rocksdb_block_cache_bytes=LEDGERS_MEMORY_BYTES, rocksdb_write_buffer_bytes=LEDGERS_MEMORY_BYTES
         )
-        present = [path for path in (ledgers, locations) if disk.exists(path)]
+        present = [path for path in (ledgers, locations) if disk.has_key_values(path)]
+        if len(present) == 1:
+            _refuse_if_used(disk, present[0], locations if present == [ledgers] else ledgers, small)
         states = disk.open_key_values(ledgers, small)
         try:
             opened = cls(states, disk.open_key_values(locations, config), locations)
@@ -38,23 +41,25 @@ class Databases:
             states.close()
             raise
         try:
-            if len(present) == 1 and not opened.empty:
-                missing = locations if present == [ledgers] else ledgers
-                raise RefusedToStart(f"{missing} is missing beside {present[0]}: bring it back, or rebuild it")
             _sync(disk, os.path.dirname(ledgers))
         except BaseException:
             opened.close()
             raise
         return opened
 
-    @property
-    def empty(self) -> bool:
-        """Whether neither of them has a key."""
-        return next(self.ledgers.keys(), None) is None and next(self.locations.keys(), None) is None
-
     def close(self) -> None:
         self.ledgers.close()
         self.locations.close()
+
+
+def _refuse_if_used(disk: Disk, path: str, missing: str, config: BookieConfig) -> None:
+    """Raise RefusedToStart if the one database that is there has keys; the other is not made then.
+
+    A first start that was killed leaves one without keys.
+    """
+    with closing(disk.open_key_values(path, config)) as database:
+        if next(database.keys(), None) is not None:
+            raise RefusedToStart(f"there is no database {missing} beside {path}: bring it back, or rebuild it")
 
 
 def _sync(disk: Disk, directory: str) -> None:

@@ -44,7 +44,8 @@ class DbIndexes:
     def open(self) -> None:
         """Open the databases.  Raises RefusedToStart, OSError."""
         self._plain = self._databases(spec.LEDGERS, spec.LOCATIONS)
-        if self._disk.exists(os.path.join(self._directory, spec.SCOPED_LEDGERS)):
+        scoped = (spec.SCOPED_LEDGERS, spec.SCOPED_LOCATIONS)
+        if any(self._disk.has_key_values(os.path.join(self._directory, name)) for name in scoped):
             self._open_scoped()
 
     @property

@@ -15,7 +15,7 @@ from protocol_specs.disk.db_index import LEDGERS
 def refuse_lost_databases(disk: Disk, index_directory: str, ledger_directories: Sequence[str]) -> None:
     """Raise RefusedToStart if there is no database of ledgers, but entry logs are there.  Blocks; raises OSError."""
     path = os.path.join(index_directory, LEDGERS)
-    if disk.exists(path):
+    if disk.has_key_values(path):
         return
     for directory in ledger_directories:
         names = finished_names(disk.list_directory(directory))

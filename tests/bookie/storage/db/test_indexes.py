@@ -124,20 +124,24 @@ def test_the_databases_of_other_scopes_are_made_with_their_first_ledger(disk: Cr
     assert sorted(opened(disk).ledger_ids()) == [5, SCOPED]
 
 
-@pytest.mark.parametrize("missing", ["ledgers", "locations"])
-def test_one_database_without_the_other_is_refused(tmp_path: Path, missing: str) -> None:
-    """It would serve entries as missing."""
+@pytest.mark.parametrize("missing", ["ledgers", "locations", "scopedLedgers", "scopedLocations"])
+@pytest.mark.parametrize("emptied", [False, True])
+def test_one_database_without_the_other_is_refused(tmp_path: Path, missing: str, emptied: bool) -> None:
+    """It would serve entries as missing.  Each start that is tried is refused, for none makes the missing one."""
     pytest.importorskip("rocksdict")
     indexes = opened(Disk(), str(tmp_path))
-    indexes.write([IndexChange(5, HEADER, [placed(0, 3)], True)])
+    indexes.write([IndexChange(each, HEADER, [placed(0, 3)], True) for each in (5, SCOPED)])
     indexes.close()
     (tmp_path / missing).rename(tmp_path / "aside")
+    if emptied:
+        (tmp_path / missing).mkdir()
     for _ in range(2):
-        with pytest.raises(RefusedToStart, match=f"/{missing} is missing beside .*: bring it back, or rebuild it"):
+        with pytest.raises(RefusedToStart, match=f"no database .*/{missing} beside .*: bring it back, or rebuild it"):
             opened(Disk(), str(tmp_path))
-        for file in (tmp_path / missing).iterdir():
-            file.unlink()
+    if emptied:
         (tmp_path / missing).rmdir()
+    (tmp_path / "aside").rename(tmp_path / missing)
+    assert list(opened(Disk(), str(tmp_path)).ledger_ids()) == [5, SCOPED]
 
 
 def test_the_note_that_a_check_is_needed_is_that_of_java(disk: CrashingDisk) -> None:

@@ -1,8 +1,12 @@
 """bookkeeper_tx.bookie.storage.db.lost_databases: no start on entry logs whose ledgers nobody would know."""
 
+from pathlib import Path
+
 import pytest
 
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.conversion import INDEX_FILES, ROCKSDB, Conversion
+from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
 from protocol_specs.ledger_id import join
 from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_disk
@@ -45,6 +49,19 @@ def test_so_does_the_only_directory(ledger_id: int) -> None:
     lose(disk, DIRECTORY)
     with pytest.raises(RefusedToStart, match="would be told as unknown"):
         new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+
+
+def test_an_emptied_database_is_a_lost_one(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    database = tmp_path / "ledgers"
+    refuse_lost_databases(Disk(), str(tmp_path), [str(tmp_path)])
+    (tmp_path / "0.log").touch()
+    Disk().open_key_values(str(database), several.CONFIG).close()
+    refuse_lost_databases(Disk(), str(tmp_path), [str(tmp_path)])
+    for file in database.iterdir():
+        file.unlink()
+    with pytest.raises(RefusedToStart, match=f"no database {database}, but"):
+        refuse_lost_databases(Disk(), str(tmp_path), [str(tmp_path)])
 
 
 def test_what_is_told_to_do_helps() -> None:
