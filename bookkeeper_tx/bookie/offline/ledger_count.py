@@ -28,19 +28,24 @@ def require_all_ledgers(
             _check("index", current, cookie.paths_of_indexes, index_currents, "--index-dir")
 
 
-def require_order(disk: Disk, ledger_currents: Sequence[str]) -> None:
-    """Raise InvalidArgument if the cookie has a ledger directory at another place: by it ledgers are found.
+def require_order(disk: Disk, ledger_currents: Sequence[str], index_currents: Sequence[str]) -> None:
+    """Raise InvalidArgument if the cookie has a ledger or index directory at another place: by it ledgers are found.
 
     However a path is spelled, it is that of its directory.  One that the cookie does not have may have been moved.
     """
     path = os.path.join(ledger_currents[0], FILE_NAME)
     if not disk.exists(path):
         return
-    known = Cookie.decode(disk.read(path), path).paths_of_ledgers
+    cookie = Cookie.decode(disk.read(path), path)
+    _check_order("ledger", path, cookie.paths_of_ledgers, ledger_currents)
+    _check_order("index", path, cookie.paths_of_indexes, index_currents)
+
+
+def _check_order(kind: str, path: str, known: Sequence[str], currents: Sequence[str]) -> None:
     places = {os.path.realpath(directory): at for at, directory in enumerate(known)}
-    given = [os.path.realpath(os.path.dirname(current)) for current in ledger_currents]
+    given = [os.path.realpath(os.path.dirname(current)) for current in currents]
     if any(places.get(directory, at) != at for at, directory in enumerate(given)):
-        raise InvalidArgument(f"name the ledger directories in the order of the cookie {path}: {','.join(known)}")
+        raise InvalidArgument(f"name the {kind} directories in the order of the cookie {path}: {','.join(known)}")
 
 
 def _check(kind: str, current: str, known: Sequence[str], given: Sequence[str], option: str) -> None:

@@ -49,6 +49,14 @@ class Places:
         """The directories of index files."""
         return _currents(self.index or self.ledger)
 
+    def require_index_for_each_ledger(self) -> None:
+        """Raise InvalidArgument if there are not as many index as ledger directories."""
+        ledgers, indexes = len(self.ledger_currents), len(self.index_currents)
+        if ledgers != indexes:
+            raise InvalidArgument(
+                f"DbLedgerStorage has an index directory for each ledger directory: {ledgers} and {indexes} are given"
+            )
+
     @contextmanager
     def held(self, disk: Disk, writing: bool = False) -> Iterator[None]:
         """Keep a bookie from running there during the block.

@@ -12,7 +12,6 @@ from bookkeeper_tx.bookie.storage.db.indexes import DbIndexes
 from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.bookie.storage.several.homes import check_homes, home_of, share_of
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import InvalidArgument
 from protocol_specs.disk.db_index import LEDGERS, LOCATIONS
 
 
@@ -65,12 +64,8 @@ class InDatabases:
     """
 
     def __init__(self, places: Places) -> None:
+        places.require_index_for_each_ledger()
         disk, ledgers, indexes = _ReadingDisk(), places.ledger_currents, places.index_currents
-        if len(ledgers) != len(indexes):
-            raise InvalidArgument(
-                f"DbLedgerStorage has an index directory for each ledger directory: {len(ledgers)} and {len(indexes)} "
-                "are given"
-            )
         config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory=places.ledger[0])
         share = share_of(config, len(indexes))
         self._indexes = [DbIndexes(disk, current, share) for current in indexes]

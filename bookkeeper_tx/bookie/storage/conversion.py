@@ -54,23 +54,25 @@ DATABASES: Final = (db_index.LEDGERS, db_index.LOCATIONS, db_index.SCOPED_LEDGER
 
 
 class Conversion:
-    """Converts the indexes in ``directory``, a ``current`` that no bookie uses, to the class ``to``.
+    """Converts the indexes of a bookie that does not run to the class ``to``.
 
-    ``more`` are the others of a bookie with several, in the order of its configuration.  ``advance()`` is called after
-    each batch.  Calls block.
+    ``directories`` are the ``current`` of its ledger directories, in the order of its configuration; ``indexes`` those
+    of its indexes, one for each of these, where they are others.  ``advance()`` is called after each batch.  Calls
+    block.
     """
 
     def __init__(
         self,
         disk: Disk,
-        directory: str,
+        directories: Sequence[str],
         to: str,
         config: BookieConfig,
         advance: Callable[[], None] = lambda: None,
-        more: Sequence[str] = (),
+        indexes: Sequence[str] = (),
     ) -> None:
         self._disk = disk
-        self._directories = [directory, *more]
+        self._directories = directories
+        self._indexes = indexes or directories
         self._to = to
         self._config = config
         self._advance = advance
@@ -120,23 +122,22 @@ class Conversion:
         """Raise RefusedToStart unless one class, the other one, has indexes here."""
         has = {
             INDEX_FILES: any(
-                True for directory in self._directories for _ in LedgerIndexes(self._disk, directory, 1).ledger_ids()
+                True for directory in self._indexes for _ in LedgerIndexes(self._disk, directory, 1).ledger_ids()
             ),
             ROCKSDB: any(
-                self._disk.exists(os.path.join(directory, name))
-                for directory in self._directories
-                for name in DATABASES
+                self._disk.exists(os.path.join(directory, name)) for directory in self._indexes for name in DATABASES
             ),
         }
-        named = ", ".join(self._directories)
+        named = ", ".join(self._indexes)
         if has[self._to] and has[OTHER[self._to]]:
             raise RefusedToStart(
                 f"{named} has index files and databases of RocksDB: remove those that the bookie did not use"
             )
         if has[self._to]:
             raise RefusedToStart(f"{named} is one of {self._to} already")
-        for directory in self._directories if self._to == INDEX_FILES else ():
-            refuse_lost_databases(self._disk, directory, [directory])
+        if self._to == INDEX_FILES:
+            for index_directory, directory in zip(self._indexes, self._directories, strict=True):
+                refuse_lost_databases(self._disk, index_directory, [directory])
 
     def _opened(self, stack: ExitStack, name: str) -> list[tuple[Indexes, WritesIndexes]]:
         """Return the indexes of a class, until the end of ``stack``: those of all directories, or of each."""
@@ -144,7 +145,7 @@ class Conversion:
         if name == ROCKSDB:
             config = share_of(config, len(self._directories))
         opened = []
-        for directories in [[each] for each in self._directories] if name == ROCKSDB else [self._directories]:
+        for directories in [[each] for each in self._indexes] if name == ROCKSDB else [self._indexes]:
             indexes, writer = indexes_of(self._disk, LedgerDisks(self._disk, directories, config), config)
             stack.callback(indexes.close)
             indexes.open()
@@ -180,7 +181,7 @@ class Conversion:
         pairs = []
         for at, (source, _) in enumerate(sources):
             ledger_ids = list(source.ledger_ids())
-            check_homes(ledger_ids, at, self._directories)
+            check_homes(ledger_ids, at, self._indexes)
             pairs.append(IndexPair(source, ledger_ids, *targets[0], shift_of(at, self._state.stride)))
         return pairs
 
@@ -227,7 +228,7 @@ class Conversion:
 
     def _sync_files(self) -> None:
         """Make durable what a killed attempt may have left in the page cache: it reads as if it were on the disk."""
-        for directory in self._directories:
+        for directory in self._indexes:
             files = LedgerIndexes(self._disk, directory, 1)
             ledger_ids = sorted(files.ledger_ids())
             for at in range(0, len(ledger_ids), SLICE_COUNT):
@@ -239,7 +240,7 @@ class Conversion:
                     group.sync_directories(sorted({above for path in paths for above in _above(path, directory)}))
 
     def _remove_source(self) -> None:
-        for directory in self._directories:
+        for directory in self._indexes:
             if self._to == INDEX_FILES:
                 for name in DATABASES:
                     self._disk.remove_key_values(os.path.join(directory, name))

@@ -11,7 +11,6 @@ from bookkeeper_tx.bookie.offline.places import Places
 from bookkeeper_tx.bookie.storage.conversion import OTHER, Conversion
 from bookkeeper_tx.cli.bookie import places as where
 from bookkeeper_tx.config import BookieConfig
-from bookkeeper_tx.errors import InvalidArgument
 
 
 @click.command(short_help="Convert the indexes to another class of ledger storage.")
@@ -31,8 +30,7 @@ def convert(places: Places, to: str, as_json: bool) -> None:
     \b
     bktx bookie convert --data /var/lib/bk/1 --to DbLedgerStorage
     """
-    if places.index not in ((), places.ledger):
-        raise InvalidArgument("only indexes in the directories of the ledgers can be converted")
+    places.require_index_for_each_ledger()
     disk = Disk()
     config = BookieConfig(
         metadata_uri="",
@@ -42,9 +40,9 @@ def convert(places: Places, to: str, as_json: bool) -> None:
     )
     console = Console(stderr=True, highlight=False)
     with places.held(disk, writing=True), console.status(f"converting to {to}") as status:
-        current, *more = places.ledger_currents
-        require_order(disk, places.ledger_currents)
-        work = Conversion(disk, current, to, config, lambda: status.update(f"{work.entries:,} entries copied"), more)
+        ledgers, indexes = places.ledger_currents, places.index_currents
+        require_order(disk, ledgers, indexes)
+        work = Conversion(disk, ledgers, to, config, lambda: status.update(f"{work.entries:,} entries copied"), indexes)
         work.run()
     if as_json:
         click.echo(json.dumps({"class": to, "ledgers": work.ledgers, "entries_copied": work.entries}))

@@ -59,14 +59,21 @@ def test_a_cookie_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     held(bookie, "a")
 
 
-def order_of(directory: Path, *given: str, known: tuple[str, ...] = ("a", "b")) -> None:
-    """Require the order of the directories ``given``, whose cookies have ``known``."""
-    paths = [os.path.join(directory, name) for name in known]
-    cookie = Cookie.of_directories("b:1", [str(directory / "j")], paths, [], None).encode()
+def order_of(
+    directory: Path,
+    *given: str,
+    known: tuple[str, ...] = ("a", "b"),
+    indexes: tuple[str, ...] = (),
+    known_indexes: tuple[str, ...] = (),
+) -> None:
+    """Require the order of the directories ``given`` and ``indexes``, whose cookies have the ``known`` ones."""
+    paths, index_paths = ([os.path.join(directory, name) for name in names] for names in (known, known_indexes))
+    cookie = Cookie.of_directories("b:1", [str(directory / "j")], paths, index_paths, None).encode()
     for name in NAMES:
         (directory / name / "current").mkdir(parents=True, exist_ok=True)
         (directory / name / "current" / "VERSION").write_bytes(cookie)
-    require_order(Disk(), [os.path.join(directory, name, "current") for name in given])
+    currents = [[os.path.join(directory, name, "current") for name in names] for names in (given, indexes or given)]
+    require_order(Disk(), *currents)
 
 
 @pytest.mark.parametrize("known", [("a", "b"), ("a/", "b/"), ("x/../a", "b"), ("link/a", "link/b")])
@@ -84,5 +91,12 @@ def test_the_order_of_the_ledger_directories_is_that_of_the_cookie_however_they_
             order_of(tmp_path, second, first, known=known)
 
 
+def test_so_is_that_of_the_index_directories(tmp_path: Path) -> None:
+    order_of(tmp_path, "a", "b", indexes=("x", "y"), known_indexes=("x", "y"))
+    with pytest.raises(InvalidArgument, match="index directories in the order of the cookie"):
+        order_of(tmp_path, "a", "b", indexes=("y", "x"), known_indexes=("x", "y"))
+
+
 def test_without_a_cookie_any_order_will_do(tmp_path: Path) -> None:
-    require_order(Disk(), [str(tmp_path / "b" / "current"), str(tmp_path / "a" / "current")])
+    currents = [str(tmp_path / "b" / "current"), str(tmp_path / "a" / "current")]
+    require_order(Disk(), currents, currents)

@@ -42,19 +42,21 @@ def new_storage(
     slice_count: int = SLICE_COUNT,
     time_s: Callable[[], float] = lambda: 1_700_000_000.0,
     more: Sequence[str] = (),
+    indexes: Sequence[str] = (),
     logs_lost: bool = False,
     disks: LedgerDisks | None = None,
     **settings: Any,
 ) -> LedgerStorage:
     """Make a storage and start it; ``serving`` False leaves it open for a replay, ``more`` are further directories.
 
-    ``logs_lost``: entry logs may be gone with their directory; ``disks``, if given, have the directories.
+    ``indexes``: those of the indexes, if they are others; ``logs_lost``: entry logs may be gone with their directory;
+    ``disks``, if given, have the directories.
     """
     config = BookieConfig(metadata_uri="", journal_directory=directory, ledger_directory=directory, **settings)
     disks = disks or LedgerDisks(disk, [directory, *more], config)
-    storage = LedgerStorage(
-        disk, disks, config, flush_worker or InlineWorker(), read_worker or InlineWorker(), slice_count, time_s
-    )
+    workers = flush_worker or InlineWorker(), read_worker or InlineWorker()
+    index_disks = LedgerDisks(disk, indexes, config) if indexes else None
+    storage = LedgerStorage(disk, disks, config, *workers, slice_count, time_s, index_disks)
     storage.lost_logs.possible = logs_lost
     storage.start()
     if serving:

@@ -76,7 +76,7 @@ def test_ledgers_in_limbo_stay_there_and_so_does_the_note_that_a_check_is_needed
     flush(storage)
     result_of(storage.stop())
     for name in (to, OTHER[to]):
-        Conversion(disk, DIRECTORY, name, CONFIG).run()
+        Conversion(disk, [DIRECTORY], name, CONFIG).run()
         storage = new_storage(disk, DIRECTORY, **checking | {"ledger_storage_class": name})
         found = [storage.ledger(each) for each in LEDGERS]
         assert [ledger is not None and ledger.limbo for ledger in found] == [True] * len(LEDGERS)
@@ -91,7 +91,7 @@ def test_ledgers_in_limbo_stay_there_and_so_does_the_note_that_a_check_is_needed
 def test_all_is_there_afterwards_and_the_other_way_back(disk: CrashingDisk, to: str) -> None:
     fill(disk, DIRECTORY, OTHER[to])
     for name in (to, OTHER[to]):
-        work = Conversion(disk, DIRECTORY, name, CONFIG)
+        work = Conversion(disk, [DIRECTORY], name, CONFIG)
         work.run()
         assert (work.ledgers, work.entries) == (6, 5 * 1131)
         assert names(disk) == ({"index files"} if name == INDEX_FILES else set(conversion.DATABASES))
@@ -103,7 +103,7 @@ def test_all_is_there_afterwards_and_the_other_way_back(disk: CrashingDisk, to: 
 def test_all_is_there_on_real_files(tmp_path: Path, to: str) -> None:
     pytest.importorskip("rocksdict")
     fill(Disk(), str(tmp_path), OTHER[to])
-    Conversion(Disk(), str(tmp_path), to, CONFIG).run()
+    Conversion(Disk(), [str(tmp_path)], to, CONFIG).run()
     check(Disk(), str(tmp_path), to)
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix in (".idx", ".sst")]
     assert {path.suffix for path in left} == {".idx" if to == INDEX_FILES else ".sst"}
@@ -118,17 +118,17 @@ def test_a_conversion_that_was_cut_off_anywhere_goes_on(monkeypatch: pytest.Monk
         fill(disk, DIRECTORY, OTHER[to])
         disk.crash_at = step
         try:
-            Conversion(disk, DIRECTORY, to, CONFIG).run()
+            Conversion(disk, [DIRECTORY], to, CONFIG).run()
             ended = True
         except Crashed:
             disk.restart()
             if disk.exists(f"{DIRECTORY}/{CONVERSION_NAME}"):
                 with pytest.raises(RefusedToStart, match="is not finished; begin it again"):
                     Directories(disk, "/data", "/data", to).open()
-                Conversion(disk, DIRECTORY, to, CONFIG).run()
+                Conversion(disk, [DIRECTORY], to, CONFIG).run()
             elif names(disk) != ({"index files"} if to == INDEX_FILES else set(conversion.DATABASES)):
                 check(disk, DIRECTORY, OTHER[to])
-                Conversion(disk, DIRECTORY, to, CONFIG).run()
+                Conversion(disk, [DIRECTORY], to, CONFIG).run()
         disk.crash_at = None
         disk.crash()
         disk.restart()
@@ -150,8 +150,8 @@ def test_what_was_copied_is_not_copied_again(disk: CrashingDisk, monkeypatch: py
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Conversion(disk, DIRECTORY, to, CONFIG, advance).run()
-    again = Conversion(disk, DIRECTORY, to, CONFIG)
+        Conversion(disk, [DIRECTORY], to, CONFIG, advance).run()
+    again = Conversion(disk, [DIRECTORY], to, CONFIG)
     again.run()
     assert 0 < again.entries < 5 * 1131
     check(disk, DIRECTORY, to)
@@ -168,10 +168,10 @@ def test_nothing_is_removed_that_is_not_the_same(disk: CrashingDisk, monkeypatch
 
     monkeypatch.setattr(Conversion, "_placed", without_one)
     with pytest.raises(StorageFailed, match=r"ledger 74565 is not the same .* nothing is removed"):
-        Conversion(disk, DIRECTORY, to, CONFIG).run()
+        Conversion(disk, [DIRECTORY], to, CONFIG).run()
     assert names(disk) == {"index files", *conversion.DATABASES}
     monkeypatch.undo()
-    Conversion(disk, DIRECTORY, to, CONFIG).run()
+    Conversion(disk, [DIRECTORY], to, CONFIG).run()
     check(disk, DIRECTORY, to)
 
 
@@ -179,18 +179,18 @@ def test_nothing_is_removed_that_is_not_the_same(disk: CrashingDisk, monkeypatch
 def test_what_is_not_the_other_class_is_refused(disk: CrashingDisk, to: str) -> None:
     fill(disk, DIRECTORY, to)
     with pytest.raises(RefusedToStart, match=f"is one of {to} already"):
-        Conversion(disk, DIRECTORY, to, CONFIG).run()
+        Conversion(disk, [DIRECTORY], to, CONFIG).run()
     both = new_disk(0)
     for name in (ROCKSDB, INDEX_FILES):
         fill(both, DIRECTORY, name)
     with pytest.raises(RefusedToStart, match="remove those that the bookie did not use"):
-        Conversion(both, DIRECTORY, to, CONFIG).run()
+        Conversion(both, [DIRECTORY], to, CONFIG).run()
 
 
 def test_a_conversion_to_another_class_is_finished_first(disk: CrashingDisk) -> None:
     disk.replace(f"{DIRECTORY}/{CONVERSION_NAME}", f"{ROCKSDB} copying\n".encode())
     with pytest.raises(RefusedToStart, match=f"a conversion to {ROCKSDB} is under way: finish that first"):
-        Conversion(disk, DIRECTORY, INDEX_FILES, CONFIG).run()
+        Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG).run()
 
 
 def test_an_index_file_of_java_that_ends_within_a_page_is_the_same(disk: CrashingDisk) -> None:
@@ -199,7 +199,7 @@ def test_an_index_file_of_java_that_ends_within_a_page_is_the_same(disk: Crashin
     file = disk.open(path, writable=True)
     file.truncate(1024 + 9001 * array("Q").itemsize)
     file.sync()
-    Conversion(disk, DIRECTORY, ROCKSDB, CONFIG).run()
+    Conversion(disk, [DIRECTORY], ROCKSDB, CONFIG).run()
     check(disk, DIRECTORY, ROCKSDB)
 
 
@@ -216,10 +216,10 @@ def test_what_a_killed_attempt_left_in_the_page_cache_is_made_durable(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Conversion(disk, DIRECTORY, INDEX_FILES, CONFIG, kill).run()
+        Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG, kill).run()
     disk.syncs_lie = False
     disk.sync_directory(DIRECTORY)  # of the state, which was durable before
-    Conversion(disk, DIRECTORY, INDEX_FILES, CONFIG).run()
+    Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG).run()
     disk.crash()
     disk.restart()
     check(disk, DIRECTORY, INDEX_FILES)

@@ -64,12 +64,26 @@ def test_several_directories_are_converted_in_the_order_of_their_cookie(tmp_path
     several.check(Disk(), "DbLedgerStorage", currents)
 
 
-def test_indexes_elsewhere_are_refused(data: Path) -> None:
+def test_indexes_elsewhere_are_converted_there(tmp_path: Path) -> None:
+    currents = [(str(tmp_path / f"{kind}1" / "current"), str(tmp_path / f"{kind}2" / "current")) for kind in "di"]
+    for current in (*currents[0], *currents[1]):
+        Path(current).mkdir(parents=True)
+    several.fill(Disk(), "SortedLedgerStorage", *currents)
+    options = ["--data", f"{tmp_path}/d1,{tmp_path}/d2", "--index-dir", f"{tmp_path}/i1,{tmp_path}/i2"]
+    for to, suffix in (("DbLedgerStorage", ".sst"), ("SortedLedgerStorage", ".idx")):
+        result = CliRunner().invoke(convert, [*options, "--to", to])
+        assert result.exit_code == 0, result.output
+        several.check(Disk(), to, *currents)
+        for name, expected in (("d1", set()), ("d2", set()), ("i1", {suffix}), ("i2", {suffix})):
+            assert {path.suffix for path in (tmp_path / name).rglob("*")} & {".idx", ".sst"} == expected
+
+
+def test_each_ledger_directory_has_to_have_one_of_indexes(data: Path) -> None:
     (data / "x" / "current").mkdir(parents=True)
-    options = ["--data", str(data), "--index-dir", str(data / "x"), "--to", "DbLedgerStorage"]
+    options = ["--data", str(data), "--index-dir", f"{data}/x,{data}", "--to", "DbLedgerStorage"]
     result = CliRunner().invoke(convert, options)
     assert isinstance(result.exception, InvalidArgument)
-    assert "in the directories of the ledgers" in str(result.exception)
+    assert "an index directory for each ledger directory: 1 and 2 are given" in str(result.exception)
 
 
 def test_entries_go_home_to_logs_of_the_configured_size(tmp_path: Path) -> None:

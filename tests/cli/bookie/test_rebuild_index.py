@@ -62,26 +62,28 @@ def test_two_commands_that_only_read_may_be_there_together(tmp_path: Path) -> No
         assert "or another command on its files, is running" in str(result.exception)
 
 
-def test_of_lost_databases_in_several_directories_all_is_made_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_lost_databases_in_several_directories_all_is_made_anew(tmp_path: Path, apart: bool) -> None:
     pytest.importorskip("rocksdict")
     data = tmp_path / "a", tmp_path / "b"
-    currents = str(data[0] / "current"), str(data[1] / "current")
-    for current in currents:
-        Path(current).mkdir(parents=True)
-    several.fill(Disk(), "DbLedgerStorage", currents)
-    for at, current in enumerate(currents):
+    indexes = (tmp_path / "x", tmp_path / "y") if apart else data
+    currents, index_currents = ((str(one / "current"), str(two / "current")) for one, two in (data, indexes))
+    for current in (*currents, *index_currents):
+        Path(current).mkdir(parents=True, exist_ok=True)
+    several.fill(Disk(), "DbLedgerStorage", currents, index_currents)
+    for at, current in enumerate(index_currents):
         for database in filter(Path.exists, map(Path(current).joinpath, DATABASES)):
             database.rename(tmp_path / f"{at}-{database.name}")
-    listed = ",".join(map(str, data))
-    clash = run("rebuild-index", "--data", listed).exception
+    places = ["--data", ",".join(map(str, data)), "--index-dir", ",".join(map(str, indexes))]
+    clash = run("rebuild-index", *places).exception
     assert "give --renumber" in str(clash)
-    assert run("rebuild-index", "--data", listed, "--renumber", "--dry-run").exit_code == 2
-    found = run("rebuild-index", "--data", listed, "--renumber")
+    assert run("rebuild-index", *places, "--renumber", "--dry-run").exit_code == 2
+    found = run("rebuild-index", *places, "--renumber")
     assert "problem: ledger 5: its 30 entries have no index, for its key is not known" in found.stderr
     ids = [str(each) for each in (0, 5, 0x12345, 6)]
-    assert run("regenerate-index", "--data", listed, *ids, "--no-password").exit_code == 0
-    assert run("convert", "--data", listed, "--to", "DbLedgerStorage").exit_code == 0
-    checked = objects("consistency", "--data", listed)
+    assert run("regenerate-index", *places, *ids, "--no-password").exit_code == 0
+    assert run("convert", *places, "--to", "DbLedgerStorage").exit_code == 0
+    checked = objects("consistency", *places)
     assert checked == [{"ledgers": 4, "entries": 120, "faults": 0}]
 
 

@@ -73,7 +73,7 @@ def test_what_is_told_to_do_helps() -> None:
     result_of(storage.stop())
     with pytest.raises(RefusedToStart, match="convert"):
         new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
-    Conversion(disk, DIRECTORY, ROCKSDB, several.CONFIG).run()
+    Conversion(disk, [DIRECTORY], ROCKSDB, several.CONFIG).run()
     again = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
     assert read(again, 5, 0) == entry(0, 50, 5)
 

@@ -31,15 +31,21 @@ def several_storages(
     serving: bool = True,
     slice_count: int = SLICE_COUNT,
     logs_lost: bool = False,
+    indexes: Sequence[str] = (),
     **settings: Any,
 ) -> SeveralStorages:
-    """Make the storages of ``directories`` and start them; ``serving`` False leaves them open for a replay."""
+    """Make the storages of ``directories`` and start them; ``serving`` False leaves them open for a replay.
+
+    ``indexes``: the directories of the databases, if they are others.
+    """
     settings = {"ledger_storage_class": "DbLedgerStorage"} | settings
     config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", **settings)
-    homes = BookieDisks(disk, [], directories, directories, config).homes
+    homes = BookieDisks(disk, [], directories, indexes or directories, config).homes
     share = share_of(config, len(homes))
     workers = InlineWorker(), InlineWorker()
-    storages = [LedgerStorage(disk, home.ledgers, share, *workers, slice_count, lambda: TIME_S) for home in homes]
+    storages = [
+        LedgerStorage(disk, home.ledgers, share, *workers, slice_count, lambda: TIME_S, home.indexes) for home in homes
+    ]
     several = SeveralStorages(storages, directories)
     several.lost_logs.possible = logs_lost
     several.start()

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,19 @@ SMALL: Any = {"entry_log_bytes_max": 4000}
 both_ways = pytest.mark.parametrize("to", [ROCKSDB, INDEX_FILES])
 
 
-def opened(disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND)) -> AnyStorage:
+def opened(
+    disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND), indexes: Sequence[str] = ()
+) -> AnyStorage:
     if name == ROCKSDB:
-        return several_storages(disk, directories, entry_log_bytes_max=4000)
-    return new_storage(disk, directories[0], more=directories[1:], **SMALL)
+        return several_storages(disk, directories, indexes=indexes, entry_log_bytes_max=4000)
+    return new_storage(disk, directories[0], more=directories[1:], indexes=indexes, **SMALL)
 
 
-def fill(disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND)) -> None:
+def fill(
+    disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND), indexes: Sequence[str] = ()
+) -> None:
     """Store ledgers whose entries are in many logs, fenced, with an explicit LAC, and without entries; delete some."""
-    storage = opened(disk, name, directories)
+    storage = opened(disk, name, directories, indexes)
     for ledger_id in [*LEDGERS, EMPTY, DELETED, DELETED_FENCED]:
         storage.open_for(ledger_id, KEY)
     for first in range(0, 30, 10):
@@ -66,8 +70,10 @@ def fill(disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECON
     result_of(storage.stop())
 
 
-def check(disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND)) -> None:
-    storage = opened(disk, name, directories)
+def check(
+    disk: Disk, name: str, directories: tuple[str, str] = (DIRECTORY, SECOND), indexes: Sequence[str] = ()
+) -> None:
+    storage = opened(disk, name, directories, indexes)
     for ledger_id in [*LEDGERS, EMPTY]:
         ledger = storage.ledger(ledger_id)
         assert ledger is not None
@@ -92,7 +98,7 @@ def keeps_fences_of_deleted_ledgers(disk: Disk, name: str) -> bool:
 
 
 def convert(disk: Disk, to: str, advance: Callable[[], None] = lambda: None) -> Conversion:
-    work = Conversion(disk, DIRECTORY, to, CONFIG, advance, [SECOND])
+    work = Conversion(disk, [DIRECTORY, SECOND], to, CONFIG, advance)
     work.run()
     return work
 
@@ -125,7 +131,7 @@ def test_all_is_there_on_real_files(tmp_path: Path, to: str) -> None:
     for each in directories:
         Path(each).mkdir()
     fill(Disk(), OTHER[to], directories)
-    Conversion(Disk(), directories[0], to, CONFIG, more=directories[1:]).run()
+    Conversion(Disk(), directories, to, CONFIG).run()
     check(Disk(), to, directories)
     left = {path.suffix for path in tmp_path.rglob("*") if path.is_file() and path.suffix in (".idx", ".sst")}
     assert left == {".idx" if to == INDEX_FILES else ".sst"}
@@ -312,9 +318,9 @@ def test_another_conversion_or_other_directories_do_not_go_on_with_it(monkeypatc
     with pytest.raises(RefusedToStart, match="finish that first"):
         convert(disk, ROCKSDB)
     with pytest.raises(RefusedToStart, match="name these, in this order"):
-        Conversion(disk, SECOND, INDEX_FILES, CONFIG, more=[DIRECTORY]).run()
+        Conversion(disk, [SECOND, DIRECTORY], INDEX_FILES, CONFIG).run()
     with pytest.raises(RefusedToStart, match="name these, in this order"):
-        Conversion(disk, DIRECTORY, INDEX_FILES, CONFIG).run()
+        Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG).run()
     convert(disk, INDEX_FILES)
     check(disk, INDEX_FILES)
 
@@ -323,4 +329,4 @@ def test_databases_in_another_order_are_refused() -> None:
     disk = two_disks()
     fill(disk, ROCKSDB)
     with pytest.raises(RefusedToStart, match="the number or the order of the directories"):
-        Conversion(disk, SECOND, INDEX_FILES, CONFIG, more=[DIRECTORY]).run()
+        Conversion(disk, [SECOND, DIRECTORY], INDEX_FILES, CONFIG).run()
