@@ -10,15 +10,16 @@ from twisted.python.failure import Failure
 
 from compat_tests.targets.pytest_plugin import is_full
 from tests.proto_compiler import installed_compiler
+from tests.sampling import FULL, SAMPLED
 from tests.scheduling import in_order, make_scheduler
 
 # Nothing is asserted about time: a busy machine breaks no promise of ours.
-settings.register_profile("full", deadline=None)
-settings.register_profile("sampled", deadline=None, max_examples=30)
+settings.register_profile(FULL, deadline=None)
+settings.register_profile(SAMPLED, deadline=None, max_examples=30)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("full" if is_full(config) else "sampled")
+    settings.load_profile(FULL if is_full(config) else SAMPLED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,10 @@
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
-from tests.sampling import in_turn, one_in, only
+from tests.sampling import FULL, SAMPLED, examples, in_turn, one_in, only, stride
 
 
 def _plain(parameters: list[Any]) -> list[Any]:
@@ -41,3 +43,21 @@ def test_left_out_values_run_in_the_full_run_with_all_their_parts() -> None:
     _, left_out = one_in(2, [("bookie", 1), ("client", 2)])
     assert left_out.values == ("client", 2)
     assert [mark.name for mark in left_out.marks] == ["full"]
+
+
+@pytest.fixture
+def before() -> Iterator[None]:
+    """Put back the profile of this run in the end."""
+    name = settings.get_current_profile_name()
+    yield
+    settings.load_profile(name)
+
+
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize(
+    ("profile", "taken", "apart"), [(FULL, [400, 60, 10], 1), (SAMPLED, [80, 15, 10], 5)], ids=["full", "plain"]
+)
+def test_the_plain_run_takes_fewer_examples_and_longer_steps(profile: str, taken: list[int], apart: int) -> None:
+    settings.load_profile(profile)
+    assert [examples(count) for count in (400, 60, 10)] == taken
+    assert stride() == apart

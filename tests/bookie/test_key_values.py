@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.config import BookieConfig
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
+from tests.sampling import examples
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="")
 END = b"\xff" * 3
@@ -89,7 +90,7 @@ CHANGES = st.lists(
 
 
 @given(changes=CHANGES, first=KEYS, end=KEYS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_are_a_sorted_dictionary(
     changes: list[tuple[str, bytes, bytes]], first: bytes, end: bytes, opened: Callable[[], KeyValues]
 ) -> None:

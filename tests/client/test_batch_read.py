@@ -25,6 +25,7 @@ from bookkeeper_tx.model import DigestType
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 from tests.client.puppets import Cluster
 from tests.client.tailed import Tailed
+from tests.sampling import examples
 
 HOW_BOOKIES_TAKE_IT = ["serves", "closes", "bad request", "bad version"]
 
@@ -57,7 +58,7 @@ def damage(cluster: Cluster, bookie: str, entry_id: int) -> None:
     entries[entry_id] = entries[entry_id][:-1] + bytes([entries[entry_id][-1] ^ 1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.data(),
     st.lists(st.binary(max_size=60), min_size=1, max_size=30),

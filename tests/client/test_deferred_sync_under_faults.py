@@ -13,6 +13,7 @@ from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError
 from protocol_specs.wire.operations import Flag
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
+from tests.sampling import examples
 
 STEPS = ("append", "append", "force", "deliver", "settle", "settle", "settle", "kill", "kill all", "publish", "close")
 
@@ -83,7 +84,7 @@ def _known(failure: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), min_size=5, max_size=80),
     st.sampled_from([(1, 1, 1), (2, 2, 1), (3, 3, 2), (3, 2, 2), (4, 2, 1)]),

@@ -12,6 +12,7 @@ from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import BookKeeperError, DuplicateEntryId, LedgerClosed, TooManyOutstandingAdds
 from bookkeeper_tx.model import LedgerState
 from tests.client.puppets import Cluster
+from tests.sampling import examples
 
 APPENDS_MAX = 6
 """So many may be on their way."""
@@ -84,7 +85,7 @@ def step(cluster: Cluster, writer: LedgerWriterAdv, model: Model, name: str, cho
         cluster.network.lose(choice % len(messages))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 60)), max_size=60),
     st.sampled_from([(1, 1, 1), (2, 2, 1), (3, 3, 2), (3, 2, 2), (4, 2, 1), (3, 3, 3)]),

@@ -30,6 +30,7 @@ from bookkeeper_tx.model import DigestType, Fragment, LedgerState, Versioned
 from bookkeeper_tx.quorums.quorum import Quorum
 from tests.client.open_ledgers import tailed
 from tests.client.puppets import Cluster
+from tests.sampling import examples
 
 SIZES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (2, 2, 1), (3, 3, 3), (5, 3, 2), (1, 1, 1)]
 
@@ -143,7 +144,7 @@ def check(history: History) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.sampled_from(SIZES), ACTIONS)
 def test_nothing_acknowledged_is_lost(sizes: tuple[int, int, int], actions: list[tuple[str, int]]) -> None:
     check(play(sizes, actions))

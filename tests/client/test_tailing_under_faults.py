@@ -14,6 +14,7 @@ from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import LedgerId
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 from tests.client.puppets import Cluster
+from tests.sampling import examples
 
 STEPS = ("append", "append", "publish", "deliver", "deliver", "deliver", "deliver", "lose", "second", "down", "up")
 
@@ -70,7 +71,7 @@ def _known(failure: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), max_size=80),
     st.sampled_from([(1, 1, 1), (3, 3, 2), (3, 2, 2), (4, 2, 1)]),

@@ -12,6 +12,7 @@ from tests.client.puppet_network import AtOnce
 from tests.client.puppet_store import AnswerLost
 from tests.replicated_log.logs import LOG, Logs, collected
 from tests.replicated_log.one_order import Acknowledged, check
+from tests.sampling import examples
 
 
 class Service:
@@ -97,14 +98,14 @@ def read_after_fencing(logs: Logs) -> list[LogRecord]:
     return collected(logs)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.integers(0, 2**32))
 def test_of_two_writers_there_is_one_order(seed: int) -> None:
     logs, acknowledged, services = interleave(Random(seed), lossy=False)
     check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32))
 def test_messages_that_are_lost_change_nothing_of_that(seed: int) -> None:
     logs, acknowledged, services = interleave(Random(seed), lossy=True)
@@ -113,7 +114,7 @@ def test_messages_that_are_lost_change_nothing_of_that(seed: int) -> None:
     check(read_after_fencing(logs), acknowledged, [each for service in services for each in service.sent])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_store_that_answers_at_once_changes_nothing_of_that(seed: int) -> None:
     logs, acknowledged, services = interleave(Random(seed), lossy=True, store_answers_at_once=True)

@@ -26,6 +26,7 @@ from bookkeeper_tx.transport.bookie_protocol import BookieProtocol
 from protocol_specs.wire import v3_pb2
 from tests.bookie.crashing_disk import DIRECTORY, new_disk
 from tests.bookie.workers import SteppedWorker
+from tests.sampling import examples
 
 FRAME_SIZE_MAX = 20_000
 POLLS_MAX = 3
@@ -179,7 +180,7 @@ class Client:
             at = end
 
 
-@settings(max_examples=60, stateful_step_count=30, deadline=None)
+@settings(max_examples=examples(60), stateful_step_count=30, deadline=None)
 class AnyFrames(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:

@@ -16,6 +16,7 @@ from bookkeeper_tx.transport.blocking_tls import TlsSession
 from compat_tests.client.tls_side import TlsSide
 from compat_tests.wire.tls import bookie_context
 from tests.certificates import Authority
+from tests.sampling import examples
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def secured(contexts: tuple[Any, Any]) -> tuple[TlsSession, TlsSide]:
 counts = st.lists(st.integers(0, 700), min_size=1, max_size=6).filter(any)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(takes=counts, gives=counts, sizes=st.lists(st.integers(1, 3000), max_size=12))
 def test_bytes_arrive_once_and_in_order_whatever_a_socket_takes(
     contexts: tuple[Any, Any], takes: list[int], gives: list[int], sizes: list[int]

@@ -18,6 +18,7 @@ from bookkeeper_tx.transport.client_budget import (
     ClientLimits,
 )
 from bookkeeper_tx.transport.receive_size import RECEIVE_SIZE, RECEIVE_SIZE_MIN, RECEIVED_BYTES_MAX, receive_size
+from tests.sampling import examples
 
 LONG = 2 * RECEIVE_SIZE
 TIMEOUT_S = 40
@@ -237,4 +238,4 @@ class AnyFrames(RuleBasedStateMachine):
 
 
 TestAnyFrames = AnyFrames.TestCase
-TestAnyFrames.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAnyFrames.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

@@ -14,6 +14,7 @@ from bookkeeper_tx.transport.bookie_channel import BookieChannel
 from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer
+from tests.sampling import examples
 from tests.transport.puppet import Puppet
 
 ENTRY = (1).to_bytes(8, "big") + (2).to_bytes(8, "big") + bytes(24)
@@ -52,7 +53,7 @@ def pieces(protocol: str) -> st.SearchStrategy[list[bytes]]:
 
 @pytest.mark.parametrize("protocol", ["v2", "v3"])
 def test_only_the_connection_itself_is_harmed(protocol: str) -> None:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(pieces(protocol))
     def check(data: list[bytes]) -> None:
         failures: list[Any] = []

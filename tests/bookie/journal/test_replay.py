@@ -23,6 +23,7 @@ from protocol_specs.disk import journal as spec
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
 from tests.bookie.journal.journals import FIRST_ID, SALT, Config, Sink, entry, new_journal, path_of, replayed
 from tests.bookie.seams import SCOPED
+from tests.sampling import examples
 
 FIRST_GROUP = spec.HEADER_SIZE + spec.ALIGNMENT
 KEY = b"k" * 20
@@ -141,7 +142,7 @@ def test_files_of_javas_leave_gaps_and_ours_go_on_after_them(disk: CrashingDisk)
     assert f"missing: {path_of(FIRST_ID + 900)}" in refused(disk)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(0, 1500), max_size=5), st.sampled_from([entry(5, 0), entry(SCOPED, 0)]), st.booleans())
 def test_a_start_of_zeros_does_not_hide_groups(sizes: list[int], first: bytes, header: bool) -> None:
     disk = new_disk()
@@ -383,7 +384,7 @@ def test_unknown_kinds_are_passed_over(disk: CrashingDisk) -> None:
 # Everything ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.lists(st.integers(0, 1500), max_size=5), max_size=8), st.data())
 def test_any_cut_of_the_last_group_leaves_the_groups_before_it(sizes: list[list[int]], data: st.DataObject) -> None:
     disk = new_disk()

@@ -22,6 +22,7 @@ from tests.bookie.golden_directory import FENCED, LEDGERS, WITH_EXPLICIT_LAC, bu
 from tests.bookie.offline.test_stored_entries import found as entries_of
 from tests.bookie.offline.test_stored_entries import write_index, write_log
 from tests.entry.entry_logs import record
+from tests.sampling import examples
 
 SCOPED = LedgerId(3, 7)
 KEY = b"k" * 20
@@ -280,7 +281,7 @@ def test_a_failure_leaves_old_indexes_and_no_new_files(golden: Path, monkeypatch
 ENTRIES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3000)), max_size=60)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(logs=st.lists(ENTRIES, max_size=4), held=st.sampled_from([1, 1000, 1 << 20]))
 def test_all_entries_are_found_with_any_memory(
     tmp_path_factory: pytest.TempPathFactory, logs: list[list[tuple[int, int]]], held: int

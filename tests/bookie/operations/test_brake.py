@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from bookkeeper_tx.bookie.operations.brake import WAITER_BYTES, Brake
 from tests.bookie.seams import Client, SlowClient
+from tests.sampling import examples
 
 SIZE = 100
 HELD = SIZE + WAITER_BYTES
@@ -144,4 +145,4 @@ class AnyLoad(RuleBasedStateMachine):
 
 
 TestAnyLoad = AnyLoad.TestCase
-TestAnyLoad.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestAnyLoad.settings = settings(max_examples=examples(50), stateful_step_count=30, deadline=None)

@@ -34,6 +34,7 @@ from tests.bookie.seams import (
     runs_of,
     watch_of,
 )
+from tests.sampling import examples
 
 
 class Bench:
@@ -215,4 +216,4 @@ class _Acknowledgements:
 
 
 TestFencesAndAdds = FencesAndAdds.TestCase
-TestFencesAndAdds.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestFencesAndAdds.settings = settings(max_examples=examples(60), stateful_step_count=25, deadline=None)

@@ -17,7 +17,7 @@ from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_dis
 from tests.bookie.seams import KEY, SCOPED, entry, run_of
 from tests.bookie.storage.storages import add, explicit_lac, flush, new_storage, read
 from tests.conftest import result_of
-from tests.sampling import only
+from tests.sampling import only, stride
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="")
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
@@ -133,7 +133,7 @@ def test_a_conversion_that_was_cut_off_anywhere_goes_on(monkeypatch: pytest.Monk
         disk.crash()
         disk.restart()
         check(disk, DIRECTORY, to)
-        step += 1
+        step += stride()
     assert step > 30
 
 

@@ -27,6 +27,7 @@ from bookkeeper_tx.protocol.client.v3 import V3ClientConnection
 from protocol_specs import ledger_id as ids
 from protocol_specs.wire.operations import V3Operation
 from tests.protocol.client.v3_answers import answer, bare, framed
+from tests.sampling import examples
 
 FRAME_SIZE_MAX = 4096
 KEY = bytes(20)
@@ -183,7 +184,7 @@ def run(version: str, asked: list[Asked], pieces: list[bytes], forgets: set[int]
 @pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_request_completes_once_whatever_comes(version: str) -> None:
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=examples(400), deadline=None)
     @given(streams(version), st.sets(st.integers(0, 11)))
     def check(stream: tuple[list[Asked], list[bytes]], forgets: set[int]) -> None:
         run(version, *stream, forgets)

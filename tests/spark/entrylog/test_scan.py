@@ -11,6 +11,7 @@ from bookkeeper_tx.entry.entry_log_scan import Problem
 from bookkeeper_tx.spark.entrylog.scan import Records, scan
 from protocol_specs.disk import entry_log as spec
 from tests.entry.entry_logs import direct_log_of, log_of, offsets_of, reader, record
+from tests.sampling import examples
 from tests.spark.entrylog.entry_logs import scanned
 
 PAYLOADS = st.one_of(
@@ -28,14 +29,14 @@ RUNS = st.lists(PAYLOADS, max_size=3).map(lambda runs: records_of([payload for r
 CHUNKS = st.sampled_from([64, 1000, 1 << 20])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(records=RUNS, chunk=CHUNKS)
 def test_every_record_is_found_once(records: list[bytes], chunk: int) -> None:
     with patch.object(entry_log_scan, "CHUNK_SIZE", chunk):
         assert scanned(log_of(records)) == (offsets_of(records), [])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(records=RUNS, chunk=CHUNKS, data=st.data())
 def test_a_cut_leaves_the_whole_records_before_it_and_one_problem(
     records: list[bytes], chunk: int, data: st.DataObject
@@ -50,7 +51,7 @@ def test_a_cut_leaves_the_whole_records_before_it_and_one_problem(
     assert [(each.offset, each.size) for each in problems] == ([(end, cut - end)] if cut > end else [])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(records=RUNS, chunk=CHUNKS, data=st.data())
 def test_parts_have_all_records_together(records: list[bytes], chunk: int, data: st.DataObject) -> None:
     log = log_of(records)[: data.draw(st.integers(spec.HEADER_SIZE, len(log_of(records))))]
@@ -61,7 +62,7 @@ def test_parts_have_all_records_together(records: list[bytes], chunk: int, data:
     assert ([row for rows, _ in parts for row in rows], [each for _, found in parts for each in found]) == whole
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(records=RUNS, data=st.data())
 def test_nothing_that_is_in_a_file_raises(records: list[bytes], data: st.DataObject) -> None:
     log = bytearray(log_of(records) + b"\0" * 4)

@@ -13,6 +13,7 @@ from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.replicas import copies as replica_copies
 from bookkeeper_tx.spark.replicas.copies import Absent, CopyReader
 from bookkeeper_tx.spark.replicas.pieces import Piece
+from tests.sampling import examples
 from tests.spark.replicas.kept_copies import LEDGER, KeptCluster, KeptCopies, sealed
 
 NAMES = ("a", "b", "c")
@@ -51,7 +52,7 @@ def kept(bookie: KeptCopies, ids: range) -> dict[int, bytes | str]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     lost=st.sets(st.integers(0, 199)),
     failing=st.sets(st.integers(0, 199), max_size=5),

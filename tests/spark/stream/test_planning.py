@@ -10,6 +10,7 @@ from bookkeeper_tx.spark.options.id_ranges import IdRanges
 from bookkeeper_tx.spark.options.offsets import Edge, Offsets
 from bookkeeper_tx.spark.stream.offsets import StreamOffset
 from bookkeeper_tx.spark.stream.planning import LedgerEnd, Limit, entries_between, first_offset, plan_end
+from tests.sampling import examples
 
 
 def sealed(ledger_id: int, end: int, entry_bytes: int = 0) -> LedgerEnd:
@@ -275,4 +276,4 @@ class Streaming(RuleBasedStateMachine):
 
 
 TestStreaming = Streaming.TestCase
-TestStreaming.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestStreaming.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

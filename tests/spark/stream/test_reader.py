@@ -37,6 +37,7 @@ from bookkeeper_tx.spark.stream.cluster import StreamCluster  # noqa: E402
 from bookkeeper_tx.spark.stream.offsets import StreamOffset  # noqa: E402
 from bookkeeper_tx.spark.stream.planning import LedgerEnd  # noqa: E402
 from bookkeeper_tx.spark.stream.reader import LOOK_INTERVAL_S, Beginning, LedgerStreamReader, make_stream_reader  # noqa: E402
+from tests.sampling import examples  # noqa: E402
 
 ALL = ReadAllAvailable()
 SCHEMA = pa.schema([("entry_id", pa.int64())])
@@ -439,4 +440,4 @@ class Tailing(RuleBasedStateMachine):
 
 
 TestTailing = Tailing.TestCase
-TestTailing.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestTailing.settings = settings(max_examples=examples(50), stateful_step_count=30, deadline=None)

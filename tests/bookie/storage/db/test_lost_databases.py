@@ -15,6 +15,7 @@ from tests.bookie.storage.several import test_conversion as several
 from tests.bookie.storage.several.several_storages import SECOND, several_storages, two_disks
 from tests.bookie.storage.storages import add, flush, new_storage, read
 from tests.conftest import result_of
+from tests.sampling import stride
 
 NAMES = ("ledgers", "locations")
 SCOPED = join(3, 2)
@@ -109,5 +110,5 @@ def test_a_first_start_that_was_killed_anywhere_is_begun_again() -> None:
         storage.open_for(5, KEY)
         with pytest.raises(NoSuchEntry):
             read(storage, 5, 1)
-        step += 1
+        step += stride()
     assert step > 10

@@ -29,6 +29,7 @@ from tests.bookie.seams import KEY, SCOPED, entry, run_of
 from tests.bookie.storage.several.several_storages import SECOND, several_storages, two_disks
 from tests.bookie.storage.storages import add, explicit_lac, flush, new_storage, read
 from tests.conftest import result_of
+from tests.sampling import stride
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="", entry_log_bytes_max=4000)
 LEDGERS = [0, 5, 0x12345, SCOPED, 6]
@@ -162,7 +163,7 @@ def test_a_conversion_that_was_cut_off_anywhere_goes_on(monkeypatch: pytest.Monk
         disk.restart()
         check(disk, to)
         assert keeps_fences_of_deleted_ledgers(disk, to)
-        step += 1
+        step += stride()
     assert step > 30
 
 
