@@ -37,6 +37,9 @@ pytestmark = [pytest.mark.java, pytest.mark.releases(since="4.14")]
 ENTRIES = 300
 SIZE = 2000
 
+PATIENT = {"addEntryTimeoutSec": 30, "readEntryTimeoutSec": 30}
+"""For Java's client: the first add waits for TLS and the login, and a busy machine may take longer than Java's 5 s."""
+
 both_dialects = pytest.mark.parametrize("protocol", ["v2", "v3"])
 securities = pytest.mark.parametrize("security", only("tls+sasl", ["tls", "sasl", "tls+sasl"]))
 
@@ -92,7 +95,7 @@ def our_bookie(secrets: Secrets, zookeeper: Any, tmp_path_factory: pytest.TempPa
 
 def java_settings(secrets: Secrets, security: str) -> dict[str, Any]:
     settings = secrets.java_client_tls() if "tls" in security else {}
-    return settings | (secrets.java_client_sasl if "sasl" in security else {})
+    return PATIENT | settings | (secrets.java_client_sasl if "sasl" in security else {})
 
 
 # Our client, Java's bookie -------------------------------------------------------------------------------------------
