@@ -20,6 +20,7 @@ from tests.bookie.seams import KEY, OTHER_KEY, SCOPED, entry
 from tests.bookie.storage.several.several_storages import SECOND, several_storages
 from tests.bookie.storage.storages import add, explicit_lac, new_storage, read
 from tests.conftest import result_of
+from tests.sampling import examples
 
 LEDGERS = [0, 5, 0x12345, SCOPED, join(5, 0)]
 LIMITS: Any = {
@@ -213,7 +214,7 @@ TestStorageMachine = pytest.mark.slow(StorageMachine.TestCase)
 TestDbStorageMachine = pytest.mark.slow(DbStorageMachine.TestCase)
 TestSeveralDbStoragesMachine = pytest.mark.slow(SeveralDbStoragesMachine.TestCase)
 TestStorageMachine.settings = TestDbStorageMachine.settings = TestSeveralDbStoragesMachine.settings = settings(
-    max_examples=min(60, settings().max_examples),
+    max_examples=examples(60),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -104,6 +104,7 @@ def test_a_scoped_ledger_outlives_its_bookies_and_is_taken_over(two: Two, client
     assert everything(client.open_ledger(7, password=b"pw")) == [[*PLAIN, b"more"]] * 2
 
 
+@pytest.mark.full
 def test_a_scoped_ledger_is_tailed(two: Two, client: OurClient) -> None:
     reader = client.open_ledger(two.ledger_id, password=b"pw", recovery=False)
     tail = reader.tail(COUNT - 3)
@@ -121,6 +122,7 @@ def test_a_scoped_ledger_is_tailed(two: Two, client: OurClient) -> None:
     assert run_in_reactor(the_rest, TIMEOUT_S) == [b"new"]
 
 
+@pytest.mark.full
 def test_scoped_ledgers_are_listed_and_deleted(two: Two, client: OurClient) -> None:
     bookkeeper = client.bookkeeper
     random_id = wait_for(bookkeeper.create_ledger, ledger_id=LedgerId.random()).ledger_id
@@ -136,6 +138,7 @@ def test_scoped_ledgers_are_listed_and_deleted(two: Two, client: OurClient) -> N
     assert everything(client.open_ledger(7, password=b"pw")) == [PLAIN] * 2
 
 
+@pytest.mark.full
 def test_a_v2_client_is_told_to_speak_v3(two: Two) -> None:
     with OurClient(two.bookies.metadata_uri, protocol="v2") as client:
         for operation in (

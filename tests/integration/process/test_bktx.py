@@ -44,6 +44,7 @@ def refused(cluster):
     return run_command
 
 
+@pytest.mark.full
 def test_a_cluster_is_made_once(tmp_path):
     uri = f"sqlite:///{tmp_path}/metadata.db"
     first = bktx("cluster", "init", "--metadata", uri)
@@ -53,6 +54,7 @@ def test_a_cluster_is_made_once(tmp_path):
     assert first.stdout.split()[-1] == second.stdout.split()[-1]
 
 
+@pytest.mark.full
 def test_bookies_are_listed(cluster, run):
     shown = [json.loads(line) for line in run("bookie", "list", "--json").splitlines()]
     assert sorted(each["bookie_id"] for each in shown) == sorted(cluster.bookie_ids)
@@ -84,12 +86,14 @@ def test_what_is_written_is_read_byte_for_byte(run):
     assert (shown["ensemble_size"], shown["write_quorum_size"], shown["ack_quorum_size"]) == (2, 2, 2)
 
 
+@pytest.mark.full
 def test_many_lines_go_in_and_out(run):
     lines = b"".join(b"%d\n" % number for number in range(30_000))
     ledger_id = run("ledger", "write", "--replicas", "1", stdin=lines).decode().strip()
     assert run("ledger", "read", ledger_id) == lines
 
 
+@pytest.mark.full
 def test_nothing_is_a_ledger_without_entries(run):
     ledger_id = run("ledger", "write", "--replicas", "1").decode().strip()
     assert run("ledger", "read", ledger_id) == b""
@@ -205,10 +209,12 @@ def test_ledgers_of_another_scope_are_named_and_listed_by_scope(run, refused):
     assert name in refused("ledger", "show", name)
 
 
+@pytest.mark.full
 def test_protocol_v2_is_refused_a_scoped_ledger(run, refused):
     assert "V3" in refused("ledger", "create", "--random-id", "--replicas", "1", "--protocol", "v2")
 
 
+@pytest.mark.full
 def test_ledgers_are_listed_and_deleted(run, refused):
     ledger_id = run("ledger", "write", "--replicas", "1", stdin=b"gone soon").decode().strip()
     listed = {json.loads(line)["ledger_id"] for line in run("ledger", "list", "--json").splitlines()}

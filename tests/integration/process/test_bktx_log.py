@@ -14,7 +14,7 @@ import pytest
 from bookkeeper_tx.testing.local_cluster import LocalCluster
 from tests.cli.bktx_process import COMMAND, bktx, environment
 from tests.integration.support.programs import as_in_the_foreground
-from tests.sampling import only
+from tests.sampling import one_in, only
 
 Run = Callable[..., str]
 
@@ -75,6 +75,7 @@ def test_many_lines_go_across_ledgers(run: Run) -> None:
     assert shown["ledgers"] >= 2  # how many, depends on how fast one is closed
 
 
+@pytest.mark.full
 def test_lines_go_on_in_another_ledger_after_a_time(cluster: LocalCluster, run: Run) -> None:
     name = new_log(run, "timed")
     with start(cluster, "append", name, "--roll-interval", "0.05") as appending:
@@ -174,6 +175,7 @@ def test_a_log_is_truncated_and_deleted(cluster: LocalCluster, run: Run) -> None
     assert "short" not in run("list")
 
 
+@pytest.mark.full
 def test_logs_are_listed_beside_one_that_cannot_be_understood(tmp_path: Path) -> None:
     uri = f"sqlite://{tmp_path / 'cluster.db'}"
     assert bktx("cluster", "init", "--metadata", uri).returncode == 0
@@ -215,14 +217,17 @@ def test_a_log_with_a_ledger_that_cannot_be_understood_is_deleted_once_that_is(t
 
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "text"),
-    [
-        (["append", "none"], 1, "error: there is no log none"),
-        (["read", "none"], 1, "error: there is no log none"),
-        (["truncate", "none", "0:0"], 1, "error: there is no log none"),
-        (["delete", "none", "--yes"], 1, "error: there is no log none"),
-        (["read", "none", "--from", "3"], 2, "'3' is no position"),
-        (["create", ""], 1, "is no name of a log"),
-    ],
+    one_in(
+        4,
+        [
+            (["append", "none"], 1, "error: there is no log none"),
+            (["read", "none"], 1, "error: there is no log none"),
+            (["truncate", "none", "0:0"], 1, "error: there is no log none"),
+            (["delete", "none", "--yes"], 1, "error: there is no log none"),
+            (["read", "none", "--from", "3"], 2, "'3' is no position"),
+            (["create", ""], 1, "is no name of a log"),
+        ],
+    ),
 )
 def test_user_errors(cluster: LocalCluster, arguments: list[str], exit_code: int, text: str) -> None:
     done = bktx("log", *arguments, BKTX_METADATA=cluster.metadata_uri)

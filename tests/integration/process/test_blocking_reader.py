@@ -146,7 +146,9 @@ def test_what_a_bookie_lists(cluster, client):
     assert list(found[-1][1]) == list(range(20))
 
 
-@pytest.mark.parametrize("quorum", [(3, 3, 2), (3, 2, 2)], ids="{0[0]}_{0[1]}_{0[2]}".format)
+@pytest.mark.parametrize(
+    "quorum", [(3, 3, 2), pytest.param((3, 2, 2), marks=pytest.mark.full)], ids="{0[0]}_{0[1]}_{0[2]}".format
+)
 @pytest.mark.parametrize("batch", only(True, [True, False]), ids=["batch", "singles"])
 def test_over_a_change_of_the_ensemble_and_without_one_replica(tmp_path, quorum, batch):
     with LocalCluster(tmp_path, 4) as cluster, OurClient(cluster.metadata_uri) as client:

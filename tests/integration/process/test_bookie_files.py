@@ -123,6 +123,7 @@ def test_a_store_of_another_cluster_says_nothing_of_what_is_deleted(bookie: Loca
     assert b"there is no cookie in" in run(bookie, "rebuild-index --data", data_of(bookie), exit_code=1)
 
 
+@pytest.mark.full
 def test_a_bookie_that_runs_is_sane(bookie: LocalBookie) -> None:
     shown = run(bookie, "sanity --data", data_of(bookie), "--entries", 50)
     assert f"bookie {bookie.bookie_id} is sane: 50 entries in ledger".encode() in shown

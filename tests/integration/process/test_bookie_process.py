@@ -73,7 +73,7 @@ def connect(cluster: LocalCluster) -> Callable[[], AddingChannel]:
 Connect = Callable[[], AddingChannel]
 
 
-@pytest.mark.parametrize("kill", [True, False], ids=["killed", "stopped"])
+@pytest.mark.parametrize("kill", only(True, [True, False]), ids=["killed", "stopped"])
 def test_what_was_acknowledged_is_there_after_a_restart(cluster: LocalCluster, connect: Connect, kill: bool) -> None:
     channel = connect()
     add(channel, 1, 0, 3000)
@@ -126,6 +126,7 @@ def test_the_key_is_checked_against_the_stored_one_after_a_restart(cluster: Loca
         add(channel, 1, 3, 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("entry_id", only(-0x1000, [-1, -0x1000, -0x2000, -0x8000]))
 def test_a_negative_entry_id_is_refused_and_the_bookie_starts_again(
     cluster: LocalCluster, connect: Connect, entry_id: int
@@ -140,6 +141,7 @@ def test_a_negative_entry_id_is_refused_and_the_bookie_starts_again(
     assert_stored(connect(), 1, 1)
 
 
+@pytest.mark.full
 def test_more_than_the_caches_hold_over_log_rolls_and_journal_files(tmp_path: Path) -> None:
     settings = {"skipListSizeLimit": 400_000, "logSizeLimit": 1_500_000, "journalMaxSizeMB": 1, "journalMaxBackups": 0}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:
@@ -191,6 +193,7 @@ def registered(cluster: LocalCluster) -> tuple[frozenset[str], frozenset[str]]:
     return run_in_reactor(ask)
 
 
+@pytest.mark.full
 def test_the_port_that_was_free_is_registered_and_kept(cluster: LocalCluster) -> None:
     bookie = cluster.bookies[0]
     assert registered(cluster) == (frozenset({f"127.0.0.1:{bookie.port}"}), frozenset())
@@ -210,6 +213,7 @@ def test_a_clean_stop_leaves_nothing_to_replay(cluster: LocalCluster, connect: C
     cluster.kill(0)
 
 
+@pytest.mark.full
 def test_a_clean_stop_with_zookeeper_takes_the_registration_back(tmp_path: Path, zookeeper: ZooKeeper) -> None:
     uri = f"zk+hierarchical://{zookeeper.hosts}/{uuid.uuid4().hex}/ledgers"
     with LocalCluster(tmp_path, 1, metadata_uri=uri) as cluster:
@@ -219,6 +223,7 @@ def test_a_clean_stop_with_zookeeper_takes_the_registration_back(tmp_path: Path,
         assert registered(cluster) == (frozenset(), frozenset())
 
 
+@pytest.mark.full
 def test_a_stop_that_fails_has_the_exit_code_of_a_failure(tmp_path: Path) -> None:
     with ZooKeeper(tmp_path / "zookeeper") as server:
         uri = f"zk+hierarchical://{server.hosts}/ledgers"
@@ -260,12 +265,14 @@ def test_a_second_bookie_of_the_same_name_is_refused(cluster: LocalCluster, tmp_
     assert "journalDir" in refusal(other)
 
 
+@pytest.mark.full
 def test_a_port_that_is_taken_is_named(bookie: LocalBookie) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         bookie.port = taken.getsockname()[1]
         assert f"127.0.0.1:{bookie.port}" in refusal(bookie)
 
 
+@pytest.mark.full
 def test_the_directory_of_another_bookie_is_refused_and_the_field_named(cluster: LocalCluster) -> None:
     running = cluster.bookies[0]
     cluster.stop_bookie(0)
@@ -274,6 +281,7 @@ def test_the_directory_of_another_bookie_is_refused_and_the_field_named(cluster:
     assert "somebody-else" in text
 
 
+@pytest.mark.full
 def test_empty_directories_of_a_known_bookie_are_refused(cluster: LocalCluster) -> None:
     cluster.stop_bookie(0)
     data = cluster.bookies[0].directory / "data"
@@ -289,6 +297,7 @@ def test_directories_of_another_cluster_are_refused(cluster: LocalCluster, tmp_p
     refusal(moved)
 
 
+@pytest.mark.full
 def test_a_mark_that_names_a_missing_journal_is_refused(cluster: LocalCluster, connect: Connect) -> None:
     add(connect(), 1, 0, 10)
     cluster.stop_bookie(0)
@@ -314,17 +323,20 @@ def test_a_name_that_cannot_be_leaves_the_directory_to_another(bookie: LocalBook
     bookie.stop()
 
 
+@pytest.mark.full
 def test_clients_are_told_the_advertised_host(tmp_path: Path) -> None:
     with LocalCluster(tmp_path, 1, options=["--advertise", "localhost"]) as cluster:
         bookie = cluster.bookies[0]
         assert bookie.bookie_id == f"localhost:{bookie.port}"
 
 
+@pytest.mark.full
 def test_rocksdb_directories_are_refused(bookie: LocalBookie) -> None:
     (bookie.directory / "data" / "current" / "ledgers").mkdir(parents=True)
     assert "DbLedgerStorage" in refusal(bookie)
 
 
+@pytest.mark.full
 def test_metadata_that_cannot_be_reached_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -338,6 +350,7 @@ def test_wrong_options_end_with_1_and_one_line(bookie: LocalBookie) -> None:
     assert "only 4.16 can be imitated" in refusal(bookie)
 
 
+@pytest.mark.full
 def test_a_bookie_that_is_not_ready_says_why(bookie: LocalBookie) -> None:
     bookie._settings = {"journalFormatVersionToWrite": 5}
     bookie.launch()
@@ -345,6 +358,7 @@ def test_a_bookie_that_is_not_ready_says_why(bookie: LocalBookie) -> None:
         bookie.wait_until_ready()
 
 
+@pytest.mark.full
 def test_a_store_that_is_damaged_while_it_runs_leaves_it_serving(cluster: LocalCluster, connect: Connect) -> None:
     channel = connect()
     add(channel, 1, 0, 10)

@@ -52,6 +52,7 @@ def connected(bookie: LocalBookie) -> socket.socket:
     return socket.create_connection(("127.0.0.1", bookie.port), timeout=60)
 
 
+@pytest.mark.full
 def test_fencing_batch_reads_cost_no_more_memory_than_others(cluster: LocalCluster) -> None:
     (bookie,) = cluster.bookies
     raw_requests.add(bookie.port, LEDGER, 0, [PAYLOAD] * 5)
@@ -107,6 +108,7 @@ def impatient(tmp_path: Path) -> Iterator[LocalBookie]:
         yield cluster.bookies[0]
 
 
+@pytest.mark.full
 def test_clients_that_stop_halfway_are_closed_and_make_room_for_others(impatient: LocalBookie) -> None:
     with ExitStack() as clients:
         stuck = [clients.enter_context(connected(impatient)) for _ in range(6)]
@@ -125,6 +127,7 @@ def test_a_client_that_takes_no_replies_is_closed(impatient: LocalBookie) -> Non
         assert closed(greedy)
 
 
+@pytest.mark.full
 def test_connections_have_a_maximum(impatient: LocalBookie) -> None:
     with ExitStack() as clients:
         several = [clients.enter_context(connected(impatient)) for _ in range(21)]
@@ -138,6 +141,7 @@ def test_connections_have_a_maximum(impatient: LocalBookie) -> None:
             break
 
 
+@pytest.mark.full
 def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +169,7 @@ def test_a_bookie_with_few_descriptors_keeps_enough_for_its_files(
         assert "256 file descriptors are enough for" in bookie.log
 
 
+@pytest.mark.full
 def test_the_budgets_are_among_the_metrics(tmp_path: Path) -> None:
     settings = {"httpServerEnabled": "true", "httpServerPort": 0, "maxConnections": 33}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster, connected(cluster.bookies[0]) as client:

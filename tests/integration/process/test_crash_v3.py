@@ -214,6 +214,7 @@ def test_a_bookie_killed_before_the_force_cannot_be_forced_afterwards(ordeal):
         assert client.metadata(writer.ledger_id).last_entry_id == 19
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_what_was_told_of_any_scope_survives_kills(ordeal):
     survive(ordeal, KILLS)

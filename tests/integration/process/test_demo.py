@@ -35,6 +35,7 @@ def bookies_of(directory: Path) -> list[int]:
     return found
 
 
+@pytest.mark.full
 def test_a_device_is_no_file_to_store():
     done = bktx("demo", "--file", "/dev/zero", timeout_s=TIMEOUT_S)
     assert done.returncode == 1
@@ -53,6 +54,7 @@ def test_a_file_survives_the_death_of_a_bookie(small_file, tmp_path):
     assert not bookies_of(directory)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sent", only(signal.SIGTERM, [signal.SIGINT, signal.SIGTERM]))
 def test_an_interrupted_demo_stops_its_bookies(sent, tmp_path):
     directory = tmp_path / "cluster"
@@ -105,6 +107,7 @@ def test_a_failed_demo_stops_its_bookies(small_file, tmp_path):
     assert not bookies_of(directory)
 
 
+@pytest.mark.full
 def test_a_directory_with_something_in_it_is_refused(tmp_path):
     (tmp_path / "something").touch()
     done = bktx("demo", "--directory", str(tmp_path))
@@ -112,6 +115,7 @@ def test_a_directory_with_something_in_it_is_refused(tmp_path):
     assert b"not empty" in done.stderr
 
 
+@pytest.mark.full
 def test_a_file_without_a_middle_is_refused(tmp_path):
     path = tmp_path / "short"
     path.write_bytes(b"one line\n")

@@ -81,6 +81,7 @@ def test_kills_amid_collections_lose_nothing(cluster: LocalCluster) -> None:
             assert read(client, ledger_id) == PAYLOADS
 
 
+@pytest.mark.full
 def test_a_bookie_stops_cleanly_while_it_collects(cluster: LocalCluster) -> None:
     with BookKeeper(cluster.metadata_uri) as client:
         ledgers = [write(client) for _ in range(6)]

@@ -55,6 +55,7 @@ def test_ids_in_any_order_while_a_bookie_is_killed(face: str, cluster: LocalClus
         assert read(reader, 0, 99) == [payload(each) for each in range(100)]
 
 
+@pytest.mark.full
 def test_a_payload_may_be_changed_as_soon_as_it_was_taken(cluster: LocalCluster) -> None:
     with BookKeeper(cluster.metadata_uri) as bk:
         with bk.create_ledger_adv(1, 1, 1) as writer:

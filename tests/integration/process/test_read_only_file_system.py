@@ -16,6 +16,7 @@ from bookkeeper_tx.testing.local_cluster import LocalCluster
 from protocol_specs.wire.operations import Flag
 from tests.integration.support.adding_channel import AddingChannel
 from tests.reactor_thread import run_in_reactor
+from tests.sampling import only
 
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
 KEY = DIGEST.master_key
@@ -30,7 +31,7 @@ def mount(*arguments: str) -> None:
         pytest.skip(f"not checked: {error.stderr.strip()}")
 
 
-@pytest.fixture(params=["SortedLedgerStorage", "DbLedgerStorage"])
+@pytest.fixture(params=only("SortedLedgerStorage", ["SortedLedgerStorage", "DbLedgerStorage"]))
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalCluster]:
     """A bookie whose data is on a file system of its own."""
     if request.param == "DbLedgerStorage":

@@ -167,6 +167,7 @@ def test_a_killed_writer_loses_nothing_that_was_acknowledged(
     assert logs.log_state("orders").segment_count > 9
 
 
+@pytest.mark.full
 def test_of_two_writers_the_first_is_told(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
     old = logs.open_log_writer("orders")
     old.write(b"a")
@@ -179,6 +180,7 @@ def test_of_two_writers_the_first_is_told(cluster: LocalCluster, logs: blocking_
     assert payloads(logs) == [b"a", b"b"]
 
 
+@pytest.mark.full
 def test_a_writer_that_sleeps_until_its_ledger_is_collected_is_refused(
     cluster: LocalCluster, logs: blocking_log.Namespace
 ) -> None:
@@ -217,6 +219,7 @@ def test_a_follower_sees_what_is_written_across_ledgers(cluster: LocalCluster, l
         writer.close()
 
 
+@pytest.mark.full
 def test_truncation_gives_the_disk_back(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
     def log_bytes() -> int:
         return disk_bytes(cluster.bookies[0].directory / "data", "*.log")

@@ -98,6 +98,7 @@ def test_it_serves_all_after_a_kill_and_takes_new_directories(bench: Bench) -> N
     assert bookie.stop() == 0
 
 
+@pytest.mark.full
 def test_a_directory_that_is_missing_refuses_the_start(bench: Bench) -> None:
     assert bench.started("a b").stop() == 0
     shutil.rmtree(bench.directory / "b")
@@ -105,6 +106,7 @@ def test_a_directory_that_is_missing_refuses_the_start(bench: Bench) -> None:
         assert f"no cookie {bench.directory}/b/current/VERSION" in bench.refused("a b", allowStorageExpansion=setting)
 
 
+@pytest.mark.full
 def test_the_tools_look_into_all_directories(bench: Bench) -> None:
     bookie = bench.started("a b")
     bench.write()
@@ -185,6 +187,7 @@ def test_between_the_two_classes_of_storage_all_directories_are_converted(bench:
         bookie.kill()
 
 
+@pytest.mark.full
 def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench: Bench) -> None:
     pytest.importorskip("rocksdict")
     bookie = bench.started("a b", **DB)

@@ -143,6 +143,7 @@ def test_certificates_that_are_refused(cluster: LocalCluster, secrets: Secrets, 
         assert re.search(words, str(error))
 
 
+@pytest.mark.full
 @each_face
 def test_a_certificate_for_another_host(secrets: Secrets, tmp_path: Path) -> None:
     settings = secrets.bookie_tls(secrets.authority.issue("elsewhere", ("elsewhere",)), tlsClientAuthentication="false")
@@ -182,6 +183,7 @@ def test_a_renewed_certificate_without_a_restart(secrets: Secrets, tmp_path: Pat
             assert append(writer, [b"after"]) == [1], "over the connection that it has"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("keys", "named"),
     [
@@ -197,6 +199,7 @@ def test_a_bookie_whose_security_cannot_be_had_does_not_start(
         cluster.add_bookie(settings={**secrets.bookie_tls(), **keys})
 
 
+@pytest.mark.full
 @both_dialects
 def test_bktx_with_the_keys_of_a_java_client(
     cluster: LocalCluster, secrets: Secrets, protocol: str, tmp_path: Path

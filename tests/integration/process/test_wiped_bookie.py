@@ -161,6 +161,7 @@ def test_a_bookie_that_has_lost_one_of_two_ledger_directories_copies_what_was_in
         assert [lacks(client, bookie, each) for each in ledgers] == [[]] * 3
 
 
+@pytest.mark.full
 def test_without_leave_to_write_cookies_it_refuses_to_start_and_says_what_to_set(tmp_path: Path) -> None:
     settings = {"dataIntegrityChecking": "true"}
     with LocalCluster(tmp_path, 1, settings=settings) as cluster:
@@ -169,6 +170,7 @@ def test_without_leave_to_write_cookies_it_refuses_to_start_and_says_what_to_set
             cluster.restart(0)
 
 
+@pytest.mark.full
 def test_a_directory_that_is_not_checked_to_its_end_is_served_by_no_bookie_that_does_not_check(tmp_path: Path) -> None:
     with LocalCluster(tmp_path, 2, settings=SETTINGS | {"flushInterval": 100}) as cluster:
         with OurClient(cluster.metadata_uri) as client:
@@ -223,6 +225,7 @@ def _present(client: OurClient, bookie: LocalBookie, ledgers: list[int]) -> int:
     return count
 
 
+@pytest.mark.full
 def test_of_two_directories_with_databases_the_one_that_was_wiped_is_filled_again(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     settings = SETTINGS | {"ledgerStorageClass": "DbLedgerStorage"}

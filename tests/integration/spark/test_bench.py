@@ -41,6 +41,7 @@ def test_json_has_every_figure_of_every_run() -> None:
     assert report["planning"]["median"]["load_s"] > 0
 
 
+@pytest.mark.full
 @pytest.mark.java
 def test_ledgers_to_plan_over_are_made_in_zookeeper_and_deleted(zookeeper: ZooKeeper, tmp_path: Path) -> None:
     root = f"/bench-{uuid.uuid4()}"
@@ -61,6 +62,7 @@ def test_ledgers_to_plan_over_are_made_in_zookeeper_and_deleted(zookeeper: ZooKe
         client.close()
 
 
+@pytest.mark.full
 @pytest.mark.java
 def test_a_zookeeper_that_is_lost_ends_the_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning_stores, "TIMEOUT_S", 5.0)

@@ -194,6 +194,7 @@ def test_a_bookie_that_is_not_there(load: Any, site: Site) -> None:
     assert plain.count() == len(PAYLOADS)
 
 
+@pytest.mark.full
 def test_a_password_that_is_wrong_or_missing(load: Any, site: Site, tmp_path: Path) -> None:
     text = f"ledger {site.guarded}: wrong password; option passwordFile names the file with the right one"
     said(lambda: load(ledger=site.guarded).count(), f"{text} (it is not given, so no password was tried)")
@@ -206,6 +207,7 @@ def test_a_password_that_is_wrong_or_missing(load: Any, site: Site, tmp_path: Pa
     )
 
 
+@pytest.mark.full
 def test_a_ledger_that_was_deleted(load: Any, site: Site) -> None:
     frame = load(ledgers=f"{site.plain},{site.deleted}")
     assert frame.columns == ["ledger_id", "entry_id", "payload"], "what is there can be looked at"

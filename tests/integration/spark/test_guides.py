@@ -15,7 +15,7 @@ from tests.integration.spark.queries import PATIENCE_S, come_up
 from tests.integration.spark.spark_session import spark  # noqa: F401
 from tests.integration.support.our_client import OurClient, append_and_close, wait_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.full]
 
 GUIDES = Path(__file__).parents[3] / "docs" / "guides"
 BLOCK = re.compile(r"^```(python|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -100,7 +100,6 @@ def test_reading(guides: Guides, capfd: pytest.CaptureFixture[str]) -> None:
     assert (row.n, sorted(row.ledgers)) == (2 * COUNT, [LEDGER, ORDERS])
 
 
-@pytest.mark.full
 def test_writing(guides: Guides, create: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     uri = guides.cluster.metadata_uri
     leftover = SinkMark("clicks", EpochKey("batch-nightly", 20261122), partition=1, attempt=2, task_attempt_id=3)
@@ -116,7 +115,6 @@ def test_writing(guides: Guides, create: Callable[..., None], capsys: pytest.Cap
     assert sorted(payloads) == [b"entry"] * COUNT + [b"line"] * COUNT
 
 
-@pytest.mark.full
 def test_streaming(guides: Guides) -> None:
     names = guides.run("spark-streaming.md")
     finish(names["query"])

@@ -21,7 +21,7 @@ from tests.integration.support.payloads import payloads
 from tests.integration.support.planted_damage import stopped
 from tests.sampling import one_in
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.full]
 
 COUNT, LOST = 20, 4
 CORRUPT = 7
@@ -94,7 +94,6 @@ def test_a_copy_passes_over_nothing(spark: Any, damaged: Damaged, option: dict[s
         copy_ledgers.run(spark, copy_ledgers.CopySettings(source, source, "copies"), None)  # type: ignore[arg-type]
 
 
-@pytest.mark.full
 def test_a_copy_goes_on_without_ledgers_that_cannot_be_copied_and_names_them(
     spark: Any, damaged: Damaged, do: Callable[..., Summary]
 ) -> None:
@@ -122,7 +121,6 @@ def test_a_copy_goes_on_without_ledgers_that_cannot_be_copied_and_names_them(
     assert [row[0] for row in rows_of(do(copy_ledgers, alone), "could not be copied")] == [str(damaged.torn)]
 
 
-@pytest.mark.full
 def test_a_copy_finds_what_its_source_has_lost_since(spark: Any, damaged: Damaged, do: Callable[..., Summary]) -> None:
     sink = Cluster(damaged.uri, quorums(1))
     frame = spark.createDataFrame([(each,) for each in payloads(COUNT)], "payload BINARY").coalesce(1)
@@ -134,7 +132,6 @@ def test_a_copy_finds_what_its_source_has_lost_since(spark: Any, damaged: Damage
     assert summary.text == "1 of 1 ledger are not the same in the source and in sink earlier"
 
 
-@pytest.mark.full
 def test_a_copy_that_has_lost_entries_since_is_found(tmp_path: Path, do: Callable[..., Summary]) -> None:
     with LocalCluster(tmp_path / "cluster", bookie_count=1) as cluster:
         with OurClient(cluster.metadata_uri) as client:

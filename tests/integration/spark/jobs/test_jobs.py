@@ -94,6 +94,7 @@ def test_what_is_not_written_is_found(filled: Filled, do: Callable[..., Summary]
 # Import and copy -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_rows_are_imported_once(
     spark: Any,
     other: Cluster,
@@ -154,6 +155,7 @@ def test_ledgers_are_copied_once_and_compared(
     assert other.load(spark, Use.READ, manifest="copies").count() == 2 * COUNT
 
 
+@pytest.mark.full
 def test_a_copy_that_is_another_is_found(
     spark: Any,
     filled: Filled,
