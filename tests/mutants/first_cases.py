@@ -90,7 +90,7 @@ FIRST_CASES = {
     "one-answer-tells-the-last-add-confirmed": "BKW-CREC-015",
     "the-last-entry-counts-as-confirmed": "BKW-CREAD-012",
     "an-unknown-status-is-success": "BKW-CENS-002",
-    "a-batch-reply-answers-any-request": "BKW-CBATCH-036",
+    "a-batch-reply-answers-any-request": "BKW-CBATCH-037",
     "entries-tell-a-last-add-confirmed-too-high": "BKW-CWRITE-005",
     "entries-tell-the-length-of-their-payload": "BKW-CWRITE-006",
     "an-append-is-acknowledged-too-early": "BKW-CWRITE-008",

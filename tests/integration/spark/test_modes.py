@@ -71,7 +71,7 @@ def fill(cluster: LocalCluster, client: OurClient, password_file: Path) -> Site:
     )
 
 
-@pytest.fixture(scope="module", params=[CONNECT, LOCAL_CLUSTER, STANDALONE])
+@pytest.fixture(scope="module")
 def driver(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     """A driver whose tasks run where the parameter says."""
     directory = tmp_path_factory.mktemp(request.param)
@@ -89,8 +89,16 @@ def driver(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.
         yield stack.enter_context(made)
 
 
+RUNS = [
+    *((CONNECT, scenario) for scenario in SCENARIOS),
+    *((STANDALONE, scenario) for scenario in SCENARIOS),
+    # Its executors are those of a cluster, and all on one host.
+    *((LOCAL_CLUSTER, scenario) for scenario in list(SCENARIOS)[::3]),
+]
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(("driver", "scenario"), RUNS, indirect=["driver"])
 def test_the_way_it_is_run_makes_no_difference(driver: Driver, scenario: str) -> None:
     driver.run(scenario)
 
