@@ -52,7 +52,7 @@ def in_turn(cases: Iterable[tuple[Any, ...]], values: Iterable[Any], first: int 
 
 
 def _is_full() -> bool:
-    return settings.get_current_profile_name() == FULL
+    return settings.default is settings.get_profile(FULL)
 
 
 def _full(value: Any) -> Any:

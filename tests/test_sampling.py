@@ -48,7 +48,7 @@ def test_left_out_values_run_in_the_full_run_with_all_their_parts() -> None:
 @pytest.fixture
 def before() -> Iterator[None]:
     """Put back the profile of this run in the end."""
-    name = settings.get_current_profile_name()
+    name = FULL if stride() == 1 else SAMPLED
     yield
     settings.load_profile(name)
 

@@ -279,6 +279,7 @@ class Directories:
         """Raise RefusedToStart if another class of storage has written the indexes here."""
         databases = [name for name in (LEDGERS, LOCATIONS) if name in names]
         if self._ledger_storage_class == "DbLedgerStorage":
+            databases = [name for name in databases if self._disk.has_key_values(os.path.join(current, name))]
             if databases and current not in self.indexes:
                 raise RefusedToStart(
                     f"{os.path.join(current, databases[0])} was written by a bookie that has its indexes there, such "

@@ -242,8 +242,12 @@ class Disk:
         return RocksDb(path, config)
 
     def has_key_values(self, path: str) -> bool:
-        """Whether a directory has a RocksDB database: one that was emptied has none."""
-        return os.path.exists(os.path.join(path, ROCKSDB_CURRENT))
+        """Whether a directory has a RocksDB database: one that was emptied has none.  Raises OSError."""
+        try:
+            os.stat(os.path.join(path, ROCKSDB_CURRENT))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def remove_key_values(self, path: str) -> None:
         """Remove a RocksDB database that nobody has open, if there is one; after an OSError part of it may be there."""

@@ -223,6 +223,13 @@ def test_index_files_beside_databases_are_leftovers(tmp_path: Path) -> None:
     Directories(Disk(), str(tmp_path), str(tmp_path), "DbLedgerStorage").open()
 
 
+def test_index_files_beside_an_emptied_database_are_no_leftovers(tmp_path: Path) -> None:
+    put(tmp_path / "current", "0/7/7.idx")
+    (tmp_path / "current" / "ledgers").mkdir()
+    with pytest.raises(RefusedToStart, match=r"7\.idx was written by another storage"):
+        Directories(Disk(), str(tmp_path), str(tmp_path), "DbLedgerStorage").open()
+
+
 def test_several_ledger_and_index_directories(tmp_path: Path) -> None:
     journal, one, two, index = (str(tmp_path / name) for name in ("j", "l1", "l2", "i"))
     directories = Directories(Disk(), journal, one, more_ledgers=[two], indexes=[index])

@@ -12,7 +12,7 @@ from protocol_specs.disk.cookie import FILE_NAME
 def require_all_ledgers(
     disk: Disk, ledger_currents: Sequence[str], index_currents: Sequence[str], indexes_named: bool
 ) -> None:
-    """Raise InvalidArgument if these directories are not as many as the cookies in them say.
+    """Raise InvalidArgument if these directories are not as many as the cookies in them say, or not of those kinds.
 
     ``indexes_named``: those of the indexes are not by default those of the ledgers.  Raises OSError.
     """
@@ -22,10 +22,16 @@ def require_all_ledgers(
             cookie = Cookie.decode(disk.read(path), path) if disk.exists(path) else None
         except RefusedToStart:
             continue
-        if cookie is not None:
-            _check("ledger", current, cookie.paths_of_ledgers, ledger_currents, "--data")
-        if cookie is not None and (indexes_named or cookie.index_directories):
+        if cookie is None:
+            continue
+        _check("ledger", current, cookie.paths_of_ledgers, ledger_currents, "--data")
+        if indexes_named or cookie.index_directories:
             _check("index", current, cookie.paths_of_indexes, index_currents, "--index-dir")
+        if not indexes_named and _real(cookie.paths_of_indexes) != _real(cookie.paths_of_ledgers):
+            raise InvalidArgument(
+                f"the cookie in {current} is of a bookie with index directories, {', '.join(cookie.paths_of_indexes)}: "
+                "name them, with --index-dir or --config"
+            )
 
 
 def require_order(disk: Disk, ledger_currents: Sequence[str], index_currents: Sequence[str]) -> None:
@@ -39,6 +45,10 @@ def require_order(disk: Disk, ledger_currents: Sequence[str], index_currents: Se
     cookie = Cookie.decode(disk.read(path), path)
     _check_order("ledger", path, cookie.paths_of_ledgers, ledger_currents)
     _check_order("index", path, cookie.paths_of_indexes, index_currents)
+
+
+def _real(paths: Sequence[str]) -> list[str]:
+    return sorted(map(os.path.realpath, paths))
 
 
 def _check_order(kind: str, path: str, known: Sequence[str], currents: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ class Conversion:
         self._to = to
         self._config = config
         self._advance = advance
-        self._state = ConversionState(disk, self._directories, to)
+        self._state = ConversionState(disk, self._directories, self._indexes, to)
         self.ledgers = 0
         """How many ledgers the other class has now."""
         self.entries = 0
@@ -92,6 +92,7 @@ class Conversion:
             self._prepare()
             state = self._state.write(COPYING)
         if state == COPYING:
+            self._refuse_lost_source()
             self._copy_all()
             if self._several and self._to == ROCKSDB:
                 share_deleted(self._disk, self._directories)
@@ -135,6 +136,10 @@ class Conversion:
             )
         if has[self._to]:
             raise RefusedToStart(f"{named} is one of {self._to} already")
+        self._refuse_lost_source()
+
+    def _refuse_lost_source(self) -> None:
+        """Raise RefusedToStart if databases are gone: none of their ledgers would be copied."""
         if self._to == INDEX_FILES:
             for index_directory, directory in zip(self._indexes, self._directories, strict=True):
                 refuse_lost_databases(self._disk, index_directory, [directory])

@@ -14,13 +14,19 @@ REMOVING: Final = "removing"
 
 
 class ConversionState:
-    """The state of a conversion of ``directories`` to the class ``to``: a file in the first of them.  Calls block."""
+    """The state of a conversion of ``directories`` to the class ``to``: a file in the first of them.  Calls block.
 
-    def __init__(self, disk: Disk, directories: Sequence[str], to: str) -> None:
+    ``indexes`` are the directories of the indexes, which may be the same.
+    """
+
+    def __init__(self, disk: Disk, directories: Sequence[str], indexes: Sequence[str], to: str) -> None:
         self.stride = 0
         """How far apart the numbers of the logs of two directories will be; 0 if they stay."""
         self._disk = disk
         self._directories = list(directories)
+        self._named = [] if len(directories) == 1 else self._directories
+        if list(indexes) != self._directories:
+            self._named = [*directories, *indexes]
         self._to = to
         self._path = os.path.join(directories[0], CONVERSION_NAME)
 
@@ -38,7 +44,7 @@ class ConversionState:
         state, _, stride = rest.partition(" ")
         if to != self._to or state not in (COPYING, RENUMBERING, REMOVING):
             raise RefusedToStart(f"{found} says that a conversion to {to} is under way: finish that first")
-        if directories != (self._directories if self._several else []):
+        if directories != self._named:
             raise RefusedToStart(
                 f"{found} is of a conversion of {', '.join(directories) or 'one directory'}: name these, in this order"
             )
@@ -48,15 +54,11 @@ class ConversionState:
     def write(self, state: str) -> str:
         """Note the state, durably, and return it.  Raises OSError."""
         lines = [f"{self._to} {state}"]
-        if self._several:
-            lines = [f"{self._to} {state} {self.stride}", *self._directories]
+        if self._named:
+            lines = [f"{self._to} {state} {self.stride}", *self._named]
         self._disk.replace(self._path, "".join(f"{line}\n" for line in lines).encode())
         return state
 
     def remove(self) -> None:
         """The conversion has ended.  Raises OSError."""
         remove_durably(self._disk, self._path)
-
-    @property
-    def _several(self) -> bool:
-        return len(self._directories) > 1

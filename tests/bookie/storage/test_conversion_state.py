@@ -1,5 +1,7 @@
 """bookkeeper_tx.bookie.storage.conversion_state."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
@@ -11,8 +13,10 @@ from tests.bookie.storage.several.several_storages import SECOND, two_disks
 BOTH = [DIRECTORY, SECOND]
 
 
-def state_of(disk: CrashingDisk, *directories: str, to: str = "DbLedgerStorage") -> ConversionState:
-    return ConversionState(disk, directories, to)
+def state_of(
+    disk: CrashingDisk, *directories: str, indexes: Sequence[str] = (), to: str = "DbLedgerStorage"
+) -> ConversionState:
+    return ConversionState(disk, directories, indexes or directories, to)
 
 
 def test_it_is_there_until_the_end() -> None:
@@ -43,6 +47,14 @@ def test_that_of_several_directories_has_them_and_how_far_apart_numbers_are() ->
     for others in (BOTH[::-1], BOTH[:1]):
         with pytest.raises(RefusedToStart, match=f"conversion of {DIRECTORY}, {SECOND}: name these"):
             state_of(disk, *others).read()
+
+
+def test_that_of_indexes_elsewhere_has_these_as_well() -> None:
+    disk = two_disks()
+    state_of(disk, DIRECTORY, indexes=[SECOND]).write(REMOVING)
+    assert state_of(disk, DIRECTORY, indexes=[SECOND]).read() == REMOVING
+    with pytest.raises(RefusedToStart, match=f"conversion of {DIRECTORY}, {SECOND}: name these"):
+        state_of(disk, DIRECTORY).read()
 
 
 @pytest.mark.parametrize("content", [b"SortedLedgerStorage copying\n", b"DbLedgerStorage ?\n", b"", b"\xff"])

@@ -78,6 +78,16 @@ def test_indexes_elsewhere_are_converted_there(tmp_path: Path) -> None:
             assert {path.suffix for path in (tmp_path / name).rglob("*")} & {".idx", ".sst"} == expected
 
 
+def test_index_directories_that_the_cookie_knows_have_to_be_named(data: Path) -> None:
+    cookie = Cookie.of_directories("b:1", [str(data)], [str(data)], [str(data / "x")], "an-id").encode()
+    (data / "x" / "current").mkdir(parents=True)
+    for place in (data, data / "x"):
+        (place / "current" / "VERSION").write_bytes(cookie)
+    result = CliRunner().invoke(convert, ["--data", str(data), "--to", "DbLedgerStorage"])
+    assert isinstance(result.exception, InvalidArgument)
+    assert f"with index directories, {data}/x: name them, with --index-dir" in str(result.exception)
+
+
 def test_each_ledger_directory_has_to_have_one_of_indexes(data: Path) -> None:
     (data / "x" / "current").mkdir(parents=True)
     options = ["--data", str(data), "--index-dir", f"{data}/x,{data}", "--to", "DbLedgerStorage"]

@@ -27,7 +27,7 @@ class Databases:
 
     @classmethod
     def open(cls, disk: Disk, ledgers: str, locations: str, config: BookieConfig) -> "Databases":
-        """Open the databases at two paths, made if there are none; raises RefusedToStart."""
+        """Open the databases at two paths, made if there are none; raises RefusedToStart, OSError."""
         small = evolve(
             config, rocksdb_block_cache_bytes=LEDGERS_MEMORY_BYTES, rocksdb_write_buffer_bytes=LEDGERS_MEMORY_BYTES
         )

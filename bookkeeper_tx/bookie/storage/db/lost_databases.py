@@ -22,7 +22,7 @@ def refuse_lost_databases(disk: Disk, index_directory: str, ledger_directories: 
         if names:
             raise RefusedToStart(
                 f"there is no database {path}, but {os.path.join(directory, names[0].file_name)}: all ledgers in the "
-                "entry logs of that directory would be told as unknown.  Bring the databases back; or move away those "
-                "that are left in the other directories, make index files of the entry logs with bktx bookie "
-                "rebuild-index --renumber, and databases of these with bktx bookie convert --to DbLedgerStorage"
+                "entry logs of that directory would be told as unknown.  Bring the databases back; or move away what "
+                "is left of them, here and in the other directories, make index files of the entry logs with bktx "
+                "bookie rebuild-index --renumber, and databases of these with bktx bookie convert --to DbLedgerStorage"
             )

@@ -6,6 +6,7 @@ import pytest
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.conversion import INDEX_FILES, ROCKSDB, Conversion
+from bookkeeper_tx.bookie.storage.conversion_state import COPYING, ConversionState
 from bookkeeper_tx.bookie.storage.db.lost_databases import refuse_lost_databases
 from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, StorageFailed
 from protocol_specs.ledger_id import join
@@ -63,6 +64,26 @@ def test_an_emptied_database_is_a_lost_one(tmp_path: Path) -> None:
         file.unlink()
     with pytest.raises(RefusedToStart, match=f"no database {database}, but"):
         refuse_lost_databases(Disk(), str(tmp_path), [str(tmp_path)])
+
+
+def test_a_database_that_cannot_be_looked_at_is_not_taken_for_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "ledgers").symlink_to("ledgers")
+    with pytest.raises(OSError, match="symbolic links"):
+        Disk().has_key_values(str(tmp_path / "ledgers"))
+
+
+def test_databases_that_are_lost_in_a_conversion_are_not_taken_for_empty_ones() -> None:
+    disk = new_disk(0)
+    storage = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
+    storage.open_for(5, KEY)
+    add(storage, run_of(0, 50, ledger_id=5))
+    flush(storage)
+    result_of(storage.stop())
+    ConversionState(disk, [DIRECTORY], [DIRECTORY], INDEX_FILES).write(COPYING)
+    lose(disk, DIRECTORY)
+    for _ in range(2):
+        with pytest.raises(RefusedToStart, match=f"no database {DIRECTORY}/ledgers"):
+            Conversion(disk, [DIRECTORY], INDEX_FILES, several.CONFIG).run()
 
 
 def test_what_is_told_to_do_helps() -> None:
