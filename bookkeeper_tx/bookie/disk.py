@@ -15,7 +15,6 @@ from typing import Final
 from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.sync_group import SyncGroup, syncs_whole
 from bookkeeper_tx.config import BookieConfig
-from protocol_specs.disk.db_index import ROCKSDB_CURRENT
 
 Buffer = bytes | bytearray | memoryview
 
@@ -243,11 +242,9 @@ class Disk:
 
     def has_key_values(self, path: str) -> bool:
         """Whether a directory has a RocksDB database: one that was emptied has none.  Raises OSError."""
-        try:
-            os.stat(os.path.join(path, ROCKSDB_CURRENT))
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        return True
+        from bookkeeper_tx.bookie.rocks_db import has_database
+
+        return has_database(path)
 
     def remove_key_values(self, path: str) -> None:
         """Remove a RocksDB database that nobody has open, if there is one; after an OSError part of it may be there."""

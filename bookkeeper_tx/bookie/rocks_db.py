@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
-from protocol_specs.disk.db_index import ROCKSDB_CURRENT, ROCKSDB_FORMAT_VERSION
+from protocol_specs.disk.db_index import ROCKSDB_FORMAT_VERSION
 
 BATCH_COUNT: Final = 4096
 """Changes written at once: less than a millisecond, in which nothing else runs."""
@@ -34,6 +34,9 @@ OPEN_TABLES_MIN: Final = 16
 
 DIRECTORY_MODE: Final = 0o700
 """RocksDB lets everyone read its files, in which are the master keys of ledgers."""
+
+CURRENT: Final = "CURRENT"
+"""A file that every database has."""
 
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
@@ -178,8 +181,8 @@ class RocksDb:
             self._close()
         # If that fails this one refuses all calls, and each write tries again.  A new database would have nothing of
         # what is stored, so none is made if the path leads nowhere now: the binding makes even directories.
-        if os.path.exists(os.path.join(self.path, ROCKSDB_CURRENT)):
-            with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):
+            if has_database(self.path):
                 self._db = self._open()
 
     def _write(self, change: str, *arguments: Sequence[bytes]) -> None:
@@ -215,6 +218,15 @@ class RocksDb:
         found = self._iterator(reading)
         found.seek(last + b"\0")
         _raising(found.status)
+
+
+def has_database(path: str) -> bool:
+    """Whether a directory has a database: one that was emptied has none.  Raises OSError."""
+    try:
+        os.stat(os.path.join(path, CURRENT))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _binding() -> Any:

@@ -16,9 +16,6 @@ LOCATIONS = "locations"
 SCOPED_LEDGERS = "scopedLedgers"
 SCOPED_LOCATIONS = "scopedLocations"
 
-ROCKSDB_CURRENT = "CURRENT"
-"""A file that RocksDB keeps in the directory of every database."""
-
 # Keys of locations ---------------------------------------------------------------------------------------------------
 
 LOCATION_KEY = Struct(

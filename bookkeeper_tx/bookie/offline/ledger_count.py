@@ -25,9 +25,9 @@ def require_all_ledgers(
         if cookie is None:
             continue
         _check("ledger", current, cookie.paths_of_ledgers, ledger_currents, "--data")
-        if indexes_named or cookie.index_directories:
+        if indexes_named:
             _check("index", current, cookie.paths_of_indexes, index_currents, "--index-dir")
-        if not indexes_named and _real(cookie.paths_of_indexes) != _real(cookie.paths_of_ledgers):
+        elif _real(cookie.paths_of_indexes) != _real(cookie.paths_of_ledgers):
             raise InvalidArgument(
                 f"the cookie in {current} is of a bookie with index directories, {', '.join(cookie.paths_of_indexes)}: "
                 "name them, with --index-dir or --config"

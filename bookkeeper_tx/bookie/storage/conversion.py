@@ -91,8 +91,9 @@ class Conversion:
                 clean(self._disk, directory)
             self._prepare()
             state = self._state.write(COPYING)
-        if state == COPYING:
+        elif state == COPYING:
             self._refuse_lost_source()
+        if state == COPYING:
             self._copy_all()
             if self._several and self._to == ROCKSDB:
                 share_deleted(self._disk, self._directories)

@@ -12,6 +12,7 @@ from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.cli.bookie.convert import convert
 from bookkeeper_tx.errors import InvalidArgument
 from tests.bookie.storage.several import test_conversion as several
+from tests.bookie.storage.several.several_storages import made_currents
 from tests.bookie.storage.test_conversion import check, fill
 
 pytest.importorskip("rocksdict")
@@ -45,9 +46,7 @@ def test_the_files_of_a_running_bookie_are_left_alone(data: Path) -> None:
 
 def test_several_directories_are_converted_in_the_order_of_their_cookie(tmp_path: Path) -> None:
     directories = tmp_path / "a", tmp_path / "b"
-    currents = str(directories[0] / "current"), str(directories[1] / "current")
-    for current in currents:
-        Path(current).mkdir(parents=True)
+    currents = made_currents(*directories)
     several.fill(Disk(), "SortedLedgerStorage", currents)
     journal = tmp_path / "j"
     (journal / "current").mkdir(parents=True)
@@ -65,9 +64,7 @@ def test_several_directories_are_converted_in_the_order_of_their_cookie(tmp_path
 
 
 def test_indexes_elsewhere_are_converted_there(tmp_path: Path) -> None:
-    currents = [(str(tmp_path / f"{kind}1" / "current"), str(tmp_path / f"{kind}2" / "current")) for kind in "di"]
-    for current in (*currents[0], *currents[1]):
-        Path(current).mkdir(parents=True)
+    currents = [made_currents(tmp_path / f"{kind}1", tmp_path / f"{kind}2") for kind in "di"]
     several.fill(Disk(), "SortedLedgerStorage", *currents)
     options = ["--data", f"{tmp_path}/d1,{tmp_path}/d2", "--index-dir", f"{tmp_path}/i1,{tmp_path}/i2"]
     for to, suffix in (("DbLedgerStorage", ".sst"), ("SortedLedgerStorage", ".idx")):
@@ -98,9 +95,7 @@ def test_each_ledger_directory_has_to_have_one_of_indexes(data: Path) -> None:
 
 def test_entries_go_home_to_logs_of_the_configured_size(tmp_path: Path) -> None:
     directories = tmp_path / "a", tmp_path / "b"
-    currents = str(directories[0] / "current"), str(directories[1] / "current")
-    for current in currents:
-        Path(current).mkdir(parents=True)
+    currents = made_currents(*directories)
     several.fill(Disk(), "SortedLedgerStorage", currents)
     config = tmp_path / "bk_server.conf"
     config.write_text(f"ledgerDirectories={directories[0]},{directories[1]}\nlogSizeLimit=5000\n")

@@ -8,6 +8,7 @@ from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.conversion import DATABASES
 from tests.bookie.storage.several import test_conversion as several
+from tests.bookie.storage.several.several_storages import made_currents
 from tests.cli.bookie.bookie_files import LEDGERS, files_of, make, objects, run
 
 
@@ -67,9 +68,7 @@ def test_of_lost_databases_in_several_directories_all_is_made_anew(tmp_path: Pat
     pytest.importorskip("rocksdict")
     data = tmp_path / "a", tmp_path / "b"
     indexes = (tmp_path / "x", tmp_path / "y") if apart else data
-    currents, index_currents = ((str(one / "current"), str(two / "current")) for one, two in (data, indexes))
-    for current in (*currents, *index_currents):
-        Path(current).mkdir(parents=True, exist_ok=True)
+    currents, index_currents = made_currents(*data), made_currents(*indexes)
     several.fill(Disk(), "DbLedgerStorage", currents, index_currents)
     for at, current in enumerate(index_currents):
         for database in filter(Path.exists, map(Path(current).joinpath, DATABASES)):

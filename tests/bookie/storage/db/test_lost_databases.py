@@ -22,6 +22,17 @@ NAMES = ("ledgers", "locations")
 SCOPED = join(3, 2)
 
 
+def filled(name: str, ledger_id: int = 5) -> CrashingDisk:
+    """Return the disk of a storage of a class that has one ledger, and was stopped."""
+    disk = new_disk(0)
+    storage = new_storage(disk, DIRECTORY, ledger_storage_class=name)
+    storage.open_for(ledger_id, KEY)
+    add(storage, run_of(0, 50, ledger_id=ledger_id))
+    flush(storage)
+    result_of(storage.stop())
+    return disk
+
+
 def lose(disk: CrashingDisk, directory: str) -> None:
     for name in NAMES:
         disk.remove_key_values(f"{directory}/{name}")
@@ -42,12 +53,7 @@ def test_a_directory_that_has_logs_and_no_databases_refuses_the_start(directory:
 
 @pytest.mark.parametrize("ledger_id", [5, SCOPED])
 def test_so_does_the_only_directory(ledger_id: int) -> None:
-    disk = new_disk(0)
-    storage = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
-    storage.open_for(ledger_id, KEY)
-    add(storage, run_of(0, 50, ledger_id=ledger_id))
-    flush(storage)
-    result_of(storage.stop())
+    disk = filled(ROCKSDB, ledger_id)
     lose(disk, DIRECTORY)
     with pytest.raises(RefusedToStart, match="would be told as unknown"):
         new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
@@ -73,12 +79,7 @@ def test_a_database_that_cannot_be_looked_at_is_not_taken_for_a_missing_one(tmp_
 
 
 def test_databases_that_are_lost_in_a_conversion_are_not_taken_for_empty_ones() -> None:
-    disk = new_disk(0)
-    storage = new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
-    storage.open_for(5, KEY)
-    add(storage, run_of(0, 50, ledger_id=5))
-    flush(storage)
-    result_of(storage.stop())
+    disk = filled(ROCKSDB)
     ConversionState(disk, [DIRECTORY], [DIRECTORY], INDEX_FILES).write(COPYING)
     lose(disk, DIRECTORY)
     for _ in range(2):
@@ -87,12 +88,7 @@ def test_databases_that_are_lost_in_a_conversion_are_not_taken_for_empty_ones() 
 
 
 def test_what_is_told_to_do_helps() -> None:
-    disk = new_disk(0)
-    storage = new_storage(disk, DIRECTORY)
-    storage.open_for(5, KEY)
-    add(storage, run_of(0, 50, ledger_id=5))
-    flush(storage)
-    result_of(storage.stop())
+    disk = filled(INDEX_FILES)
     with pytest.raises(RefusedToStart, match="convert"):
         new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
     Conversion(disk, [DIRECTORY], ROCKSDB, several.CONFIG).run()

@@ -1,6 +1,7 @@
 """Storages of several directories to test with."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from bookkeeper_tx.bookie.disk import Disk
@@ -22,6 +23,14 @@ def two_disks(seed: int = 0) -> CrashingDisk:
     disk = new_disk(seed)
     disk.make_directories(SECOND)
     return disk
+
+
+def made_currents(first: Path, second: Path) -> tuple[str, str]:
+    """Make the ``current`` of two directories of a bookie, and return their paths."""
+    currents = first / "current", second / "current"
+    for current in currents:
+        current.mkdir(parents=True, exist_ok=True)
+    return str(currents[0]), str(currents[1])
 
 
 def several_storages(
