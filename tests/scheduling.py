@@ -2,10 +2,11 @@
 
 What takes time is shared by the tests of a file: servers of one release, a Spark session, the run of a whole role.
 So a unit of work is a file, or what of a file is about one release; all tests of Spark are one, for they share one
-session, and so are those of Pulsar, for their broker, and those in containers, for a daemon.  The seeds of simulated
-clusters share nothing: a few hundred of them are a unit, so that several workers take them.  What takes longest begins
-first, and the short units of the integration tests before everything else; what is left fills the end.  The
-simulations, which only compute, begin while the servers of others are waited for.
+session, but for those of its modes, which share none; and so are those of Pulsar, for their broker, and those in
+containers, for a daemon.  The seeds of simulated clusters share nothing: a few hundred of them are a unit, so that
+several workers take them.  What takes longest begins first, and the short units of the integration tests before
+everything else; what is left fills the end.  The simulations, which only compute, begin while the servers of others are
+waited for.
 """
 
 import re
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 import pytest
 
 _SPARK = "tests/integration/spark/"
+_SPARK_MODES = _SPARK + "test_modes.py"
 _PULSAR = "tests/integration/pulsar/"
 _CONTAINERS = "tests/integration/containers/"
 _SIMULATION = "tests/simulation/"
@@ -41,7 +43,7 @@ _SEEDS_OF_A_UNIT = 250
 def unit_of(test: str) -> str:
     """Return the name of the unit of work that the test of this id is a part of."""
     file, _, name = test.partition("::")
-    if file.startswith(_SPARK):
+    if file.startswith(_SPARK) and file != _SPARK_MODES:
         return "Spark"
     if file.startswith(_PULSAR):
         return "Pulsar"

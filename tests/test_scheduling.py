@@ -18,6 +18,7 @@ from tests.scheduling import in_order, unit_of
         ("tests/integration/test_talk.py::test_a[14.16.6x]", "tests/integration/test_talk.py"),
         ("tests/integration/spark/test_sink.py::test_a[4.18.0]", "Spark"),
         ("tests/integration/spark/jobs/test_jobs.py::test_a", "Spark"),
+        ("tests/integration/spark/test_modes.py::test_a[x-connect]", "tests/integration/spark/test_modes.py"),
         ("tests/integration/pulsar/test_topics.py::test_a", "Pulsar"),
         ("tests/integration/containers/test_talk.py::test_a[4.18.0]", "containers"),
         ("tests/simulation/test_clusters.py::test_a[225-249]", "tests/simulation/test_clusters.py@0"),

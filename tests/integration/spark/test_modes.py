@@ -89,17 +89,18 @@ def driver(request: pytest.FixtureRequest, site: Site, tmp_path_factory: pytest.
         yield stack.enter_context(made)
 
 
-RUNS = [
-    *((CONNECT, scenario) for scenario in SCENARIOS),
-    *((STANDALONE, scenario) for scenario in SCENARIOS),
-    # Its executors are those of a cluster, and all on one host.
-    *((LOCAL_CLUSTER, scenario) for scenario in list(SCENARIOS)[::3]),
-]
+@pytest.mark.full
+@pytest.mark.parametrize("driver", [CONNECT, STANDALONE], indirect=True)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_way_it_is_run_makes_no_difference(driver: Driver, scenario: str) -> None:
+    driver.run(scenario)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("driver", "scenario"), RUNS, indirect=["driver"])
-def test_the_way_it_is_run_makes_no_difference(driver: Driver, scenario: str) -> None:
+@pytest.mark.parametrize("driver", [LOCAL_CLUSTER], indirect=True)
+@pytest.mark.parametrize("scenario", list(SCENARIOS)[::3])
+def test_executors_on_one_host_make_no_difference(driver: Driver, scenario: str) -> None:
+    """A part of it, for they are executors as those of the cluster."""
     driver.run(scenario)
 
 
