@@ -5,7 +5,6 @@ import contextlib
 import os
 import signal
 import sys
-import time
 from typing import Any
 
 from twisted.application.service import IService
@@ -17,6 +16,7 @@ from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import BookKeeperError, InvalidConfig
 from bookkeeper_tx.text.listed import listed
+from bookkeeper_tx.transport.monotonic_reactor import make_monotonic
 
 FAILED = 1
 """Exit code of a bookie that did not start, or that had to stop."""
@@ -118,8 +118,7 @@ def makeService(options: Options) -> IService:
     """
     from twisted.internet import reactor
 
-    # Twisted's is the wall clock: set back by an hour, it would delay every timer and time-out by an hour.
-    reactor.seconds = time.monotonic  # type: ignore[method-assign]
+    make_monotonic(reactor)
     for warning in options.warnings:
         print(f"bookie: warning: {warning}", file=sys.__stderr__)
     try:

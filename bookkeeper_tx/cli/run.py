@@ -13,6 +13,7 @@ from twisted.python.failure import Failure
 from zope.interface import provider
 
 from bookkeeper_tx.cli.main import Session
+from bookkeeper_tx.transport.monotonic_reactor import make_monotonic
 
 Result = TypeVar("Result")
 
@@ -34,6 +35,7 @@ def run(operation: Callable[[Any], Coroutine[Any, Any, Result]]) -> Result:
     from twisted.internet import reactor as installed
 
     reactor = cast(Any, installed)
+    make_monotonic(reactor)
     outcome: list[Result | Failure] = []
     interrupted = False
 

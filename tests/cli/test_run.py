@@ -9,7 +9,7 @@ import pytest
 from tests.cli.bktx_process import environment
 
 PROGRAM = """
-import os, signal
+import os, signal, time
 import click
 from twisted.internet import defer, task
 from bookkeeper_tx.cli.run import everything_stopped_on_signals, run
@@ -21,6 +21,18 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 async def returns(reactor):
     await task.deferLater(reactor, 0)
     return 7
+
+def outlives_a_clock_set_back():
+    from twisted.internet import reactor
+    late_s = 0.0
+    reactor.seconds = lambda: time.time() - late_s
+    async def operation(reactor):
+        nonlocal late_s
+        timed = task.deferLater(reactor, 0.01)
+        late_s = 3600.0
+        await timed
+        return 7
+    return operation
 
 async def raises(reactor):
     await task.deferLater(reactor, 0)
@@ -85,6 +97,10 @@ def outcome(operation, sent=signal.SIGINT, ctrl_c=IN_A_TERMINAL, program=PROGRAM
 
 def test_the_result_is_returned():
     assert outcome("returns") == ("7\n", "")
+
+
+def test_timers_do_not_wait_for_a_clock_that_was_set_back():
+    assert outcome("outlives_a_clock_set_back()") == ("7\n", "")
 
 
 def test_the_error_is_raised():

@@ -50,8 +50,10 @@ def serve_on_twisted() -> None:
     from twisted.internet import reactor
 
     from bookkeeper_tx.client.client import BookKeeper
+    from bookkeeper_tx.transport.monotonic_reactor import make_monotonic
     from bookkeeper_tx.transport.twisted_driver import TwistedDriver
 
+    make_monotonic(reactor)
     driver = TwistedDriver(reactor)
     serve(Session(driver, partial(BookKeeper, reactor=reactor)), reactor.callFromThread, driver.spawn)  # type: ignore[attr-defined]
     reactor.run()
