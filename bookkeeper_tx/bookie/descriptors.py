@@ -6,7 +6,7 @@ from typing import Final
 from attrs import evolve
 from twisted.logger import Logger
 
-from bookkeeper_tx.bookie.rocks_db import DATABASES_MAX, OPEN_TABLES_MIN
+from bookkeeper_tx.bookie.rocks_db_opening import DATABASES_MAX, OPEN_TABLES_MIN
 from bookkeeper_tx.config import BookieConfig
 
 LIMIT_MAX: Final = 1024 * 1024

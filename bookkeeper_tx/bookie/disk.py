@@ -242,7 +242,7 @@ class Disk:
 
     def has_key_values(self, path: str) -> bool:
         """Whether a directory has a RocksDB database: one that was emptied has none.  Raises OSError."""
-        from bookkeeper_tx.bookie.rocks_db import has_database
+        from bookkeeper_tx.bookie.rocks_db_opening import has_database
 
         return has_database(path)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.bookie import descriptors, rocks_db
+from bookkeeper_tx.bookie import descriptors
+from bookkeeper_tx.bookie.rocks_db_opening import DATABASES_MAX, OPEN_TABLES_MIN
 from bookkeeper_tx.config import BookieConfig
 
 
@@ -68,9 +69,9 @@ def test_each_storage_of_several_directories_has_files_besides(limit: int, count
     directories = tuple(f"/{at}" for at in range(1, count))
     several = config_of(more_ledger_directories=directories, ledger_storage_class="DbLedgerStorage")
     config = descriptors.shared_out(several, limit)
-    tables = max(config.open_index_files_max // count // rocks_db.DATABASES_MAX, rocks_db.OPEN_TABLES_MIN)
+    tables = max(config.open_index_files_max // count // DATABASES_MAX, OPEN_TABLES_MIN)
     others = descriptors.RESERVED + descriptors.STORAGE_RESERVED * (count - 1)
-    assert config.connections_max + tables * rocks_db.DATABASES_MAX * count + others <= limit
+    assert config.connections_max + tables * DATABASES_MAX * count + others <= limit
     assert config.connections_max > 100
 
 

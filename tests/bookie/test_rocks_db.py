@@ -127,6 +127,97 @@ def test_it_goes_on_after_a_write_that_failed(path: Path, monkeypatch: pytest.Mo
     db.close()
 
 
+class Mounted:
+    """A file system that may take no writes, or have no room."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.flags, self.free_blocks = 0, 1 << 20
+        real = os.statvfs
+
+        def statvfs(path: str) -> os.statvfs_result:
+            found = list(real(path))
+            found[4], found[8] = self.free_blocks, self.flags
+            return os.statvfs_result(found)
+
+        monkeypatch.setattr(os, "statvfs", statvfs)
+
+
+def refused_change(db: RocksDb) -> int | None:
+    """Return the number of the error with which a change is refused."""
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - the number is looked at
+        db.put([b"a"], [b"1"])
+    return caught.value.errno
+
+
+def test_where_nothing_can_be_written_it_is_read_and_it_is_written_once_it_can_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Mounted(monkeypatch)
+    disk.flags = os.ST_RDONLY
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    db = RocksDb(str(path), CONFIG)
+    for change in (db.sync, db.compact, lambda: db.put([b"a"], [b"1"])):
+        with pytest.raises(OSError, match="Read-only file system"):
+            change()
+    assert db.get(KEYS[77]) == KEYS[77]
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+    disk.flags, disk.free_blocks = 0, 1
+    assert refused_change(db) == errno.ENOSPC
+    assert db.values(KEYS[0], END, len(KEYS)) == KEYS
+    disk.free_blocks = 1 << 20
+    db.put([b"a"], [b"1"])
+    db.sync()
+    assert (db.get(b"a"), db.get(KEYS[77])) == (b"1", KEYS[77])
+    db.close()
+    again = RocksDb(str(path), CONFIG)
+    assert again.get(b"a") == b"1"
+    again.close()
+
+
+@pytest.mark.parametrize("error", ["No space left on device", "Read-only file system"])
+def test_a_disk_that_takes_nothing_more_after_a_write_that_failed_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    class Binding:
+        """Lets nothing be written."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(rocksdict, name)
+
+        def Rdict(self, path: str, *arguments: object) -> object:
+            if len(arguments) < 3:
+                raise Exception(f"IO error: {error}: While appending to file")
+            return rocksdict.Rdict(path, *arguments)
+
+    db = RocksDb(str(path), CONFIG)
+    db._opening.binding = Binding()
+
+    class Failing:
+        def write(self, *_: object) -> None:
+            raise Exception(f"IO error: {error}: while appending to file")
+
+        def close(self) -> None:
+            inner.close()
+
+    inner, db._db = db._db, Failing()
+    number = {os.strerror(each): each for each in (errno.ENOSPC, errno.EROFS)}[error]
+    for _ in range(2):
+        assert refused_change(db) == number
+        assert db.get(KEYS[77]) == KEYS[77]
+    db._opening.binding = rocksdict
+    db.put([b"a"], [b"1"])
+    db.sync()
+    assert db.get(b"a") == b"1"
+    db.close()
+
+
+def test_what_was_opened_for_reading_only_is_never_written(path: Path) -> None:
+    db = RocksDb(str(path), CONFIG, reading_only=True)
+    assert refused_change(db) == errno.EROFS
+    assert db.get(KEYS[77]) == KEYS[77]
+    db.close()
+
+
 def test_a_write_that_would_be_held_up_is_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bookkeeper_tx.bookie.rocks_db.STALL_S", 0)
     db = RocksDb(str(path), CONFIG)

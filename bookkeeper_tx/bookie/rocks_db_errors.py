@@ -1,0 +1,40 @@
+"""What errors of RocksDB are: the binding gives their text only."""
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
+
+TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.EIO)
+"""Errors that others know by their number: no room, no writes, too many open files, a broken disk."""
+
+NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
+"""What the binding says of a database that was closed, is being closed in another thread, or ends its work before."""
+
+_Result = TypeVar("_Result")
+
+
+def raising(read: Callable[[], _Result]) -> _Result:
+    """Return the result of ``read``, whose errors are of no class of their own."""
+    try:
+        return read()
+    except Exception as error:
+        raise os_error(error) from error
+
+
+def os_error(error: Exception, path: str = "") -> OSError:
+    return OSError(number_of(str(error)), f"RocksDB: {error}", path or None)
+
+
+def number_of(text: str) -> int:
+    """Return the number of an error of which there is the text only: EIO where that says nothing else."""
+    for number in TOLD_NUMBERS:
+        if os.strerror(number) in text:
+            return number
+    lower = text.lower()
+    if any(each in lower for each in NOT_OPEN_TEXTS):
+        return NOT_OPEN
+    # Not ENOENT, which is for who asks a file that is not there.
+    return DAMAGED if lower.startswith("corruption") or os.strerror(errno.ENOENT) in text else errno.EIO
