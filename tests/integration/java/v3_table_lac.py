@@ -98,6 +98,16 @@ def poll_not_woken_by_what_confirms_nothing(talk: Talk) -> None:
 
 
 @TABLE.exchange()
+def poll_not_woken_by_a_write_lac_that_confirms_nothing(talk: Talk) -> None:
+    _filled(talk, 2)
+    waiting = poll(talk.ledger, 5, 15 * SHORT_MS, txn_id=POLL)
+    talk.send(waiting)
+    talk.ask("write", write_lac(talk.ledger, 1), on="writer")
+    talk.no_answer_yet("still waiting", waiting)
+    talk.answer("expired", waiting)
+
+
+@TABLE.exchange()
 def poll_woken_by_an_explicit_last_add_confirmed(talk: Talk) -> None:
     _filled(talk, 2)
     waiting = poll(talk.ledger, 0, LONG_MS, txn_id=POLL)
