@@ -15,6 +15,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
+from compat_tests.targets.jvm import SMALL_JVM
 from tests.cli.bktx_process import environment
 
 CELL_TIMEOUT_S = 300
@@ -103,7 +104,7 @@ class NotebookRun:
             **environment(),
             _MARK: self.mark,
             "TMPDIR": str(self.tmp),
-            "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={self.tmp}",
+            "JDK_JAVA_OPTIONS": " ".join([*SMALL_JVM, f"-Djava.io.tmpdir={self.tmp}"]),
             "IPYTHONDIR": str(self.settings / "ipython"),
             "JUPYTER_CONFIG_DIR": str(self.settings / "jupyter"),
             "JUPYTER_DATA_DIR": str(self.settings / "data"),
