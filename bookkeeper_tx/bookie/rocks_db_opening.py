@@ -7,6 +7,7 @@ import re
 import tempfile
 from typing import Any, Final
 
+from bookkeeper_tx.bookie.key_values import DAMAGED
 from bookkeeper_tx.bookie.rocks_db_errors import number_of, os_error
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import RefusedToStart
@@ -57,7 +58,7 @@ class RocksDbOpening:
             _raise_if_read_only(self._path)
             return self._for_writing(), True
         except Exception as error:
-            if number_of(str(error)) not in UNWRITABLE:
+            if number_of(str(error)) not in UNWRITABLE or not has_database(self._path):
                 raise
         return self.for_reading(), False
 
@@ -72,6 +73,8 @@ class RocksDbOpening:
 
     def for_writing_now(self) -> Any:
         """Open it for writing while it is open for reading only; raises OSError, soon where there is no room for it."""
+        if not has_database(self._path):  # the binding would make one, which has nothing of what is stored
+            raise OSError(DAMAGED, "the database has vanished", self._path)
         _raise_if_read_only(self._path)
         logs = (each.stat().st_size for each in os.scandir(self._path) if each.name.endswith(".log"))
         needed = sum(logs) + OPENING_BYTES
@@ -94,8 +97,11 @@ class RocksDbOpening:
         """Tell why a database cannot be opened, and what to do."""
         if "lock" in str(error).lower():
             return f"the RocksDB in {self._path} is open in another process: stop the bookie that runs on it ({error})"
+        cannot = f"the RocksDB in {self._path} cannot be opened: {error}"
+        if number_of(str(error)) in UNWRITABLE:
+            return f"{cannot}: it needs room, and files that can be written"
         return (
-            f"the RocksDB in {self._path} cannot be opened: {error}. {_written_by(self._path)}"
+            f"{cannot}. {_written_by(self._path)}"
             "If a newer RocksDB has written it, start the bookie that wrote it once more, with "
             f"dbStorage_rocksDB_format_version={ROCKSDB_FORMAT_VERSION}, let it compact its entry locations (PUT "
             "/api/v1/bookie/entry_location_compact), and stop it in order; if it is damaged, rebuild it from the entry "

@@ -211,6 +211,32 @@ def test_a_disk_that_takes_nothing_more_after_a_write_that_failed_is_read(
     db.close()
 
 
+def test_one_that_has_vanished_while_it_was_read_is_not_made_anew(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    disk = Mounted(monkeypatch)
+    disk.flags = os.ST_RDONLY
+    db = RocksDb(str(path), CONFIG)
+    disk.flags = 0
+    path.rename(tmp_path / "away")
+    for _ in range(2):
+        assert refused_change(db) == DAMAGED
+        path.mkdir(exist_ok=True)
+    assert not list(path.iterdir())
+    path.rmdir()
+    (tmp_path / "away").rename(path)
+    db.put([b"a"], [b"1"])
+    assert (db.get(b"a"), db.get(KEYS[77])) == (b"1", KEYS[77])
+    db.close()
+
+
+def test_one_that_cannot_be_made_says_that_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Mounted(monkeypatch).flags = os.ST_RDONLY
+    (tmp_path / "db").mkdir()
+    with pytest.raises(RefusedToStart, match=r"Read-only file system.*: it needs room, and files that can be written"):
+        RocksDb(str(tmp_path / "db"), CONFIG)
+
+
 def test_what_was_opened_for_reading_only_is_never_written(path: Path) -> None:
     db = RocksDb(str(path), CONFIG, reading_only=True)
     assert refused_change(db) == errno.EROFS
