@@ -20,6 +20,7 @@ from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.operations import Flag
 from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
+from tests.bookie.storage.storages import index_files_only
 from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
 
@@ -230,6 +231,21 @@ def test_a_replay_too_long_for_memory_and_disk_says_what_it_needs(disk: Crashing
     bookie = Started(disk, write_cache_bytes_max=5000)
     bookie.flushing.run_all()
     assert len(bookie.read(52)) == 1000
+
+
+@index_files_only
+def test_a_journal_of_a_ledger_whose_index_is_damaged_refuses_the_start(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    bookie.add(3)
+    disk.restart()
+    index = disk.open(f"{DIRECTORY}/0/7/7.idx", writable=True)
+    header = index.read(1024, 0)
+    index.write(b"?" * 1024, 0)
+    with pytest.raises(StorageFailed, match=r"7\.idx is damaged, it has no valid header: .* `bktx bookie regenerate"):
+        Started(disk)
+    index.write(header, 0)
+    assert [Started(disk).read(entry_id) for entry_id in range(4)] == [entry(each) for each in range(4)]
 
 
 def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -> None:
