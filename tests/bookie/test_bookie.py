@@ -20,6 +20,7 @@ from protocol_specs.fields import LAST_ENTRY
 from protocol_specs.wire.operations import Flag
 from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, LEDGER, Client, entry, run_of
+from tests.bookie.storage.storages import index_files_only
 from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
 
@@ -29,6 +30,7 @@ OTHER_LEDGER = LEDGER + 1
 EIO = (101).to_bytes(4, "big")
 EREADONLY = (105).to_bytes(4, "big")
 EFENCED = (104).to_bytes(4, "big")
+ENOENTRY = (2).to_bytes(4, "big")
 
 CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
 
@@ -232,6 +234,21 @@ def test_a_replay_too_long_for_memory_and_disk_says_what_it_needs(disk: Crashing
     assert len(bookie.read(52)) == 1000
 
 
+@index_files_only
+def test_a_journal_of_a_ledger_whose_index_is_damaged_refuses_the_start(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    bookie.add(3)
+    disk.restart()
+    index = disk.open(f"{DIRECTORY}/0/7/7.idx", writable=True)
+    header = index.read(1024, 0)
+    index.write(b"?" * 1024, 0)
+    with pytest.raises(StorageFailed, match=r"7\.idx is damaged, it has no valid header: .* `bktx bookie regenerate"):
+        Started(disk)
+    index.write(header, 0)
+    assert [Started(disk).read(entry_id) for entry_id in range(4)] == [entry(each) for each in range(4)]
+
+
 def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -> None:
     bookie = Started(disk)
     bookie.flushing.run_all()
@@ -350,6 +367,13 @@ def test_a_start_on_a_read_only_file_system_serves_reads_and_writes_nothing(disk
     assert [bookie.read(entry_id) for entry_id in range(5)] == [entry(each) for each in range(5)]
 
 
+def test_a_read_only_start_answers_fencing_reads_of_ledgers_that_are_fenced(disk: CrashingDisk) -> None:
+    assert Started(disk).read(2, Flag.FENCING) == entry(2)
+    disk.restart()
+    disk.read_only = True
+    assert Started(disk, read_only=True).read(2, Flag.FENCING) == entry(2)
+
+
 def test_a_read_only_start_replays_as_much_as_memory_takes(disk: CrashingDisk) -> None:
     left_unflushed(disk, 50, backups=3)
     disk.read_only = True
@@ -398,6 +422,31 @@ def stop(bookie: Started) -> None:
     stopping = Deferred.fromCoroutine(bookie.bookie.stop())
     bookie.flushing.run_all()
     result_of(stopping)
+
+
+@pytest.mark.parametrize("setting", ["journal_data_synced", "journal_data_written"])
+def test_what_was_acknowledged_earlier_is_no_such_entry_when_the_power_has_failed(setting: str) -> None:
+    found = set()
+    for seed in range(10):
+        disk = new_disk(seed)
+        Started(disk).add(0)
+        assert Started(disk, **{setting: False}).add(1)[8:12] == bytes(4)
+        disk.restart()
+        again = Started(disk, **{setting: False})
+        assert again.read(0) == entry(0)
+        found.add(again.read(1))
+    assert ENOENTRY in found
+    assert found <= {ENOENTRY, entry(1)}
+
+
+def test_without_entries_in_the_journal_no_fence_is_lost_when_the_power_fails() -> None:
+    for seed in range(10):
+        disk = new_disk(seed)
+        bookie = Started(disk, journal_data_written=False)
+        bookie.add(0)
+        assert bookie.read(0, Flag.FENCING) == entry(0)
+        disk.restart()
+        assert Started(disk, journal_data_written=False).add(1)[8:12] == EFENCED
 
 
 def test_a_stop_that_cannot_flush_what_is_not_journaled_fails(disk: CrashingDisk) -> None:

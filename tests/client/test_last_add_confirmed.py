@@ -82,6 +82,20 @@ def test_a_change_that_could_not_be_read_is_read_the_next_time() -> None:
     assert reader.closed
 
 
+def test_all_bookies_are_asked_at_once_and_it_is_known_when_enough_have_answered() -> None:
+    cluster, writer, reader = tailed()
+    cluster.network.run()
+    reading = reader.read_last_add_confirmed()
+    ensemble = writer.metadata.last_fragment.ensemble
+    assert [each.bookie_id for each in cluster.network.messages] == list(ensemble)
+    for bookie in ensemble[1:]:
+        assert not reading.called
+        cluster.network.deliver(cluster.network.find(f"request {bookie} read"))
+        cluster.network.deliver(cluster.network.find(f"reply {bookie} read"))
+    assert reading.result == 3
+    assert [each.bookie_id for each in cluster.network.messages] == list(ensemble[:1])
+
+
 @pytest.mark.parametrize("down", [1, 2])
 def test_the_last_add_confirmed_needs_a_covering_set(down: int) -> None:
     cluster, writer, reader = tailed()

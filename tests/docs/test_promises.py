@@ -58,11 +58,22 @@ def test_no_promise_stands_there_twice() -> None:
     assert sorted(quotes) == sorted(set(quotes))
 
 
+def section_of_the_bookie(heading: str) -> str:
+    text = (ROOT / "docs" / "guides" / "bookie.md").read_text(encoding="utf-8")
+    return text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
 def guarantees() -> list[str]:
     """The bullets of the guide's guarantees, each in one line."""
-    text = (ROOT / "docs" / "guides" / "bookie.md").read_text(encoding="utf-8")
-    section = text.split("\n## Guarantees\n")[1].split("\n## ")[0]
-    return [" ".join(each.split()) for each in section.split("\n- ")[1:]]
+    return [" ".join(each.split()) for each in section_of_the_bookie("Guarantees").split("\n- ")[1:]]
+
+
+def refusals() -> list[str]:
+    """The rows of the guide's table of refusals, without its head."""
+    lines = section_of_the_bookie("When it refuses to start").splitlines()
+    rows = [" ".join(each.split()) for each in lines if each.startswith("|")]
+    assert rows[:2] == ["| reason given | why |", "|---|---|"]
+    return rows[2:]
 
 
 @pytest.mark.parametrize("guarantee", guarantees(), ids=lambda text: text[:50])
@@ -70,3 +81,8 @@ def test_each_guarantee_of_a_bookie_is_a_promise(guarantee: str) -> None:
     bold = re.match(r"\*\*(.+?)\*\*", guarantee)
     assert bold is not None
     assert any(each["quote"] in guarantee for each in PROMISES if each["guide"] == "bookie")
+
+
+@pytest.mark.parametrize("refusal", refusals(), ids=lambda text: text[:50])
+def test_each_reason_to_refuse_the_start_is_a_promise(refusal: str) -> None:
+    assert any(each["quote"] in refusal for each in PROMISES if each["guide"] == "bookie")

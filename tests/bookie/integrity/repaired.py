@@ -23,8 +23,9 @@ SELF = "b1"
 class Repaired:
     """Bookie ``b1``, wiped: the puppet of this name answers clients that it does not know."""
 
-    def __init__(self, cluster: Cluster, disk: CrashingDisk) -> None:
+    def __init__(self, cluster: Cluster, disk: CrashingDisk, **settings: Any) -> None:
         self.cluster, self.disk = cluster, disk
+        self._settings = settings | {"data_integrity_checking": True}
         self.storage: LedgerStorage
         self.check: FullCheck
         cluster.bookies[SELF].fails = UnknownLedgerState()
@@ -33,7 +34,7 @@ class Repaired:
     def open(self) -> None:
         """Open the storage, as after a start."""
         self.disks = disks_of(self.disk)
-        storage = self.storage = new_storage(self.disk, DIRECTORY, disks=self.disks, data_integrity_checking=True)
+        storage = self.storage = new_storage(self.disk, DIRECTORY, disks=self.disks, **self._settings)
         storage.on_flush_wanted = self._flush
         self.client, clock, worker = self.cluster.client(), self.cluster.clock, InlineWorker()
         repair = LedgerRepair(clock, self.client, storage, worker, SELF, None)

@@ -2,6 +2,7 @@
 
 import pytest
 from attrs import evolve
+from twisted.internet.defer import Deferred
 from twisted.logger import LogEvent
 
 from bookkeeper_tx.bookie.integrity.durable import LOOK_S
@@ -25,7 +26,7 @@ def written(cluster: Cluster, *sizes: int, closed: bool = True, count: int = COU
     cluster._seed += 1  # other bookies than the ledger before
     writer = cluster.result(cluster.client().create_ledger(*sizes, password=b"secret"))
     if count:
-        cluster.result(writer.append_many([bytes([at]) * size for at in range(count)]))
+        cluster.result(writer.append_many([bytes([at % 256]) * size for at in range(count)]))
     if closed:
         cluster.result(writer.close())
     cluster.network.run()
@@ -208,6 +209,44 @@ def test_entries_of_a_striped_ledger_are_copied_many_in_a_turn_by_their_bytes(
     assert bookie.wait(bookie.check.run())
     assert round((cluster.clock.seconds() - start_s) / LOOK_S) in turns
     assert [bookie.answers(ledger_id, 200)[each] for each in before] == list(before.values())
+
+
+def test_of_a_striped_ledger_no_more_than_500_entries_are_read_together(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledger_id = written(cluster, 3, 2, 2, count=2000, size=1)
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    checking, counts = Deferred.fromCoroutine(bookie.check.run()), [0]
+    while not checking.called:
+        counts.append(sum(f" read {ledger_id}/" in each.text for each in cluster.network.messages))
+        if cluster.network.messages:
+            cluster.network.deliver()
+        else:
+            cluster.clock.advance(LOOK_S)
+    assert max(counts) == 500
+    assert checking.result
+
+
+def test_while_the_write_cache_is_full_nothing_is_copied(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2")
+    ledger_id = written(cluster, 2, 2, 2, count=1200, size=100)
+    before = dict(stored(cluster, ledger_id))
+    bookie = Repaired(cluster, disk, write_cache_bytes_max=20_000)
+    bookie.mark()
+    flush, bookie.storage.on_flush_wanted = bookie.storage.on_flush_wanted, lambda: None
+    copied: list[int] = []
+
+    def look() -> None:
+        assert bookie.storage.full
+        copied.append(sum(map(len, bookie.storage.unflushed_ranges(ledger_id))))
+
+    for at_s in (4, 5):
+        cluster.clock.callLater(at_s, look)
+    cluster.clock.callLater(6, setattr, bookie.storage, "on_flush_wanted", flush)
+    assert bookie.wait(bookie.check.run())
+    assert cluster.clock.seconds() >= 6
+    assert 0 < copied[0] == copied[1] < 1200
+    assert bookie.answers(ledger_id, 1200) == list(before.values())
 
 
 def test_a_pass_logs_no_line_for_each_ledger(disk: CrashingDisk, logged: list[LogEvent]) -> None:

@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.integrity.back_off import INTERVAL_S, INTERVAL_S_MAX
 from bookkeeper_tx.bookie.integrity.integrity import Integrity
 from bookkeeper_tx.bookie.integrity.lost_cookies import Stamps
+from bookkeeper_tx.config import MIB
 from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchEntry, RefusedToStart, UnknownLedgerState
 from tests.bookie.crashing_disk import DIRECTORY, DISK_SIZE, CrashingDisk
 from tests.bookie.integrity.repaired import SELF, Repaired
@@ -31,6 +32,7 @@ class Checking(Repaired):
         self.before = dict(stored(cluster, self.ledger_id))
         super().__init__(cluster, disk)
         self.clients: list[Any] = []
+        self.read_bytes_max = 0
         self._config = evolve(
             CONFIG, ledger_directory="/data", replication_rate_bytes=rate, journal_data_written=journaled
         )
@@ -41,9 +43,14 @@ class Checking(Repaired):
         parts: Any = (self._config, self.disk, store, SELF, self.storage, worker, worker, self._make_client)
         return Integrity(self.cluster.clock, *parts)
 
-    def expand(self, first: str, *more: str) -> None:
-        """Configure other ledger directories from the next start on."""
-        self._config = evolve(self._config, ledger_directory=first, more_ledger_directories=more)
+    def expand(self, first: str, *more: str, indexes: tuple[str, ...] = ()) -> None:
+        """Configure other ledger directories, and those of indexes, from the next start on."""
+        places: dict[str, Any] = {
+            "ledger_directory": first,
+            "more_ledger_directories": more,
+            "index_directories": indexes,
+        }
+        self._config = evolve(self._config, **places)
 
     def mark_all(self, lost: Stamps | None = WIPED) -> None:
         """Do what a start does before it serves."""
@@ -51,7 +58,8 @@ class Checking(Repaired):
         self.integrity.before_replay(Directories(self.disk, "/data", "/data"), lost)
         self.wait(self.integrity.before_serving())
 
-    def _make_client(self, *_: Any) -> Any:
+    def _make_client(self, _: Any, config: Any, read_bytes_max: int) -> Any:
+        self.read_bytes_max = read_bytes_max
         self.clients.append(self.cluster.client())
         return self.clients[-1]
 
@@ -169,6 +177,13 @@ def test_what_is_copied_is_held_to_a_rate(disk: CrashingDisk) -> None:
     assert not bookie.storage.limbo.needs_check()
 
 
+def test_what_is_read_ahead_takes_32_mib(disk: CrashingDisk) -> None:
+    bookie = Checking(disk)
+    bookie.mark_all()
+    bookie.wait(bookie.integrity.start())
+    assert bookie.read_bytes_max == 32 * MIB
+
+
 def test_nothing_is_copied_onto_a_full_disk_until_it_has_room(disk: CrashingDisk, logged: list[LogEvent]) -> None:
     bookie = Checking(disk)
     bookie.mark_all()
@@ -215,6 +230,26 @@ def test_a_kill_without_entries_in_the_journal_counts_as_a_loss_until_a_clean_st
     killed = Checking(disk, journaled=False)
     killed.mark_all(None)
     assert (killed.first, killed.storage.limbo.needs_check()) == (UnknownLedgerState, True)
+
+
+@pytest.mark.parametrize("journaled", [True, False])
+def test_a_loss_is_noted_until_the_marks_are_on_the_disk_and_without_a_journal_until_a_clean_stop(
+    disk: CrashingDisk, journaled: bool
+) -> None:
+    disk.make_directories("/index/current")
+    bookie = Checking(disk, journaled=journaled)
+    bookie.expand("/data", indexes=("/index",))
+    integrity = bookie.new_integrity()
+
+    def noted() -> list[bool]:
+        return [disk.exists(f"{each}/current/ledgersToMark") for each in ("/data", "/index")]
+
+    integrity.before_replay(Directories(disk, "/data", "/data"), WIPED)
+    assert noted() == [True, True]
+    bookie.wait(integrity.before_serving())
+    assert noted() == [not journaled] * 2
+    integrity.stopped_cleanly()
+    assert noted() == [False, False]
 
 
 def test_a_stop_before_all_ledgers_are_marked_does_not_forget_the_kill(disk: CrashingDisk) -> None:

@@ -57,6 +57,13 @@ def test_all_ledgers_with_this_bookie_are_in_limbo_durably_and_fenced_if_they_ma
     assert [found[6], found[7]] == [None, None]
 
 
+def test_a_ledger_that_was_deleted_before_the_loss_is_not_marked_and_may_be_begun_anew(bookie: Repaired) -> None:
+    del bookie.cluster.state.ledgers[1]
+    assert bookie.mark() == 5
+    ledger, made = bookie.storage.open_for(1, KEY, ordinary=True)
+    assert (made, ledger.limbo, ledger.fenced) == (True, False, False)
+
+
 def test_ledgers_have_the_key_of_their_metadata(bookie: Repaired) -> None:
     bookie.mark()
     bookie.storage.open_for(SCOPED, master_key(b"secret"))

@@ -279,6 +279,19 @@ def test_a_fenced_ledger_takes_no_ordinary_adds_for_seven_days_after_its_deletio
     assert storage.open_for(7, KEY, ordinary=True)[1]
 
 
+def test_without_the_file_of_them_its_writer_may_begin_it_anew(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    stored(storage, 7)
+    storage.fence(storage.ledger(7))  # type: ignore[arg-type]
+    flush(storage)
+    delete(storage, 7)
+    result_of(storage.stop())
+    with pytest.raises(LedgerFenced):
+        new_storage(disk, DIRECTORY).open_for(7, KEY, ordinary=True)
+    disk.remove(f"{DIRECTORY}/deletedLedgers")
+    ledger, made = new_storage(disk, DIRECTORY).open_for(7, KEY, ordinary=True)
+    assert (made, ledger.fenced) == (True, False)
+
+
 def test_recovery_makes_it_again_and_it_is_fenced_at_once(disk: CrashingDisk, storage: LedgerStorage) -> None:
     stored(storage, 7)
     storage.fence(storage.ledger(7))  # type: ignore[arg-type]

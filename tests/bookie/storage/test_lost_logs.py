@@ -119,6 +119,41 @@ def test_without_a_loss_a_location_stays(disk: CrashingDisk, ledger_id: int) -> 
         read(opened(disk), ledger_id, 0)
 
 
+def test_indexes_that_cannot_be_read_refuse_the_start(
+    disk: CrashingDisk, ledger_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(disk, filled(disk, ledger_id)[1])
+
+    def broken(path: str) -> None:
+        if path.endswith((".idx", "ocations")):
+            raise OSError(errno.EIO, "I/O error", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "admit_read", broken)
+        result_of(opened(disk).stop())
+        with pytest.raises(StorageFailed, match="I/O error"):
+            opened(disk, logs_lost=True)
+    assert opened(disk, logs_lost=True).indexed_ranges(ledger_id, 0, 1) == [range(1), range(2, COUNT)]
+
+
+def test_a_directory_that_cannot_be_listed_refuses_the_start(
+    disk: CrashingDisk, ledger_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(disk, filled(disk, ledger_id)[1])
+    list_directory = disk.list_directory
+
+    def broken(path: str) -> list[str]:
+        if path == DIRECTORY:
+            raise OSError(errno.EIO, "I/O error", path)
+        return list_directory(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "list_directory", broken)
+        with pytest.raises(OSError, match="I/O error"):
+            opened(disk, logs_lost=True)
+    assert opened(disk).indexed_ranges(ledger_id, 0, 1) == [range(COUNT)]
+
+
 def test_a_directory_that_does_not_answer_once_is_not_gone(
     disk: CrashingDisk, ledger_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

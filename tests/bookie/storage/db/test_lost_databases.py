@@ -59,6 +59,13 @@ def test_so_does_the_only_directory(ledger_id: int) -> None:
         new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB)
 
 
+def test_without_both_databases_of_other_scopes_it_starts_and_does_not_know_their_ledgers() -> None:
+    disk = filled(ROCKSDB, SCOPED)
+    for name in ("scopedLedgers", "scopedLocations"):
+        disk.remove_key_values(f"{DIRECTORY}/{name}")
+    assert new_storage(disk, DIRECTORY, ledger_storage_class=ROCKSDB).ledger(SCOPED) is None
+
+
 def test_an_emptied_database_is_a_lost_one(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     database = tmp_path / "ledgers"
