@@ -7,10 +7,10 @@ flushed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
-from twisted.internet.defer import DeferredList
+from twisted.internet.defer import CancelledError, DeferredList
 from twisted.internet.task import deferLater
 
 from bookkeeper_tx.bookie.garbage.pace import Pace
@@ -25,6 +25,9 @@ from bookkeeper_tx.model import Entry
 
 SINGLES_BYTES: Final = 4 * MIB
 """Bytes of entries of a striped ledger that are read together, by what is known of their sizes."""
+
+SINGLES_BYTES_MAX: Final = 32 * MIB
+"""Bytes of them that are kept, where they turn out to be larger: other reads are given up, and made again later."""
 
 SEALED_AT_ONCE: Final = 500
 """Entries that are sealed and stored in one turn of the reactor: a few milliseconds; no more are read singly."""
@@ -54,8 +57,9 @@ class Copying:
         """Copy entries as far as they can be had.  Raises LedgerGone, OSError."""
         if self.reader.quorum.striped:
             ids = (each for stretch in missing for each in stretch)
-            while self._goes_on and (chunk := list(islice(ids, self._singles))):
-                await self._copy_singles(chunk)
+            given_up: list[int] = []
+            while self._goes_on and (chunk := list(islice(chain(given_up, ids), self._singles))):
+                given_up = [*await self._copy_singles(chunk), *given_up[len(chunk) :]]
         else:
             for stretch in missing:
                 await self._copy_stretch(stretch)
@@ -74,20 +78,40 @@ class Copying:
                 self.errors.append(error)
                 at += 1
 
-    async def _copy_singles(self, ids: Sequence[int]) -> None:
-        """Copy entries that lie apart, all together, in one turn of the reactor if there is room for them."""
-        asked: Any = DeferredList([self.reader.read_entry(each) for each in ids], consumeErrors=True)
+    async def _copy_singles(self, ids: Sequence[int]) -> list[int]:
+        """Copy entries that lie apart, all together, in one turn of the reactor if there is room for them.
+
+        Returns those that were given up, because the ones before them are larger than was expected.
+        """
+        reads = [self.reader.read_entry(each) for each in ids]
+        kept_bytes = 0
+
+        def keep(entry: Entry) -> Entry:
+            nonlocal kept_bytes
+            kept_bytes += len(entry.payload)
+            if kept_bytes >= SINGLES_BYTES_MAX:
+                for each in reads:
+                    each.cancel()
+            return entry
+
+        for each in reads:
+            each.addCallback(keep)
+        asked: Any = DeferredList(reads, consumeErrors=True)
         entries: list[Entry] = []
-        for is_read, found in await asked:
+        given_up: list[int] = []
+        for entry_id, (is_read, found) in zip(ids, await asked, strict=True):
             if is_read:
                 entries.append(found)
             elif isinstance(found.value, BookKeeperError):
                 self.errors.append(found.value)
+            elif isinstance(found.value, CancelledError):
+                given_up.append(entry_id)
             else:
                 found.raiseException()
         for run in _consecutive(entries):
             self.reader.window.learn(await self._store(run[0].entry_id, run))
         await self._yield()
+        return given_up
 
     @property
     def _singles(self) -> int:

@@ -1,13 +1,18 @@
 """bookkeeper_tx.bookie.integrity.full_check: what a wiped bookie copies, from puppets, onto a disk that crashes."""
 
+from typing import Any
+
 import pytest
 from attrs import evolve
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import LogEvent
+from twisted.python.failure import Failure
 
+from bookkeeper_tx.bookie.integrity import copying
 from bookkeeper_tx.bookie.integrity.durable import LOOK_S
+from bookkeeper_tx.client.deferred_handles import LedgerReader
 from bookkeeper_tx.errors import BookieUnavailable, NoSuchEntry, UnknownLedgerState
-from bookkeeper_tx.model import Fragment, LedgerState, Versioned
+from bookkeeper_tx.model import Entry, Fragment, LedgerState, Versioned
 from tests.bookie.crashing_disk import CrashingDisk, new_disk
 from tests.bookie.integrity.repaired import SELF, Repaired
 from tests.client.puppets import Cluster
@@ -225,6 +230,55 @@ def test_of_a_striped_ledger_no_more_than_500_entries_are_read_together(disk: Cr
             cluster.clock.advance(LOOK_S)
     assert max(counts) == 500
     assert checking.result
+
+
+def test_what_is_read_together_is_bounded_where_entries_become_larger(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "SINGLES_BYTES_MAX", 50_000)
+    cluster = cluster_of("b2", "b3")
+    cluster._seed += 1
+    writer = cluster.result(cluster.client().create_ledger(3, 2, 2, password=b"secret"))
+    cluster.result(writer.append_many([b"x"] * 900))
+    cluster.result(writer.append_many([bytes(1000)] * 600))
+    cluster.result(writer.close())
+    cluster.network.run()
+    before = dict(stored(cluster, writer.ledger_id))
+    bookie, held = Repaired(cluster, disk), Held()
+    bookie.mark()
+    read_entry = LedgerReader.read_entry
+    monkeypatch.setattr(LedgerReader, "read_entry", lambda *arguments: held.count(read_entry(*arguments)))
+    assert bookie.wait(bookie.check.run())
+    assert held.bytes_max in range(50_000, 51_001)
+    assert held.cancelled > 0
+    assert [bookie.answers(writer.ledger_id, 1500)[each] for each in before] == list(before.values())
+
+
+class Held:
+    """How many bytes of entries are held, from the first of reads that are made together to the end of the last."""
+
+    def __init__(self) -> None:
+        self.bytes_max = self.cancelled = 0
+        self._under_way = self._bytes = 0
+
+    def count(self, reading: Deferred[Entry]) -> Deferred[Entry]:
+        self._under_way += 1
+        return reading.addCallback(self._read).addErrback(self._failed).addBoth(self._end)
+
+    def _read(self, entry: Entry) -> Entry:
+        self._bytes += len(entry.payload)
+        self.bytes_max = max(self.bytes_max, self._bytes)
+        return entry
+
+    def _failed(self, failure: Failure) -> Failure:
+        self.cancelled += failure.check(CancelledError) is not None
+        return failure
+
+    def _end(self, result: Any) -> Any:
+        self._under_way -= 1
+        if not self._under_way:
+            self._bytes = 0
+        return result
 
 
 def test_while_the_write_cache_is_full_nothing_is_copied(disk: CrashingDisk) -> None:
