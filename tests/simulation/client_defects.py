@@ -83,6 +83,11 @@ def _gives_up_if_closed(
         after_failure(view, entry_id, tried, again, give_up)
 
 
+def _silence_is_no_reason(judge: Any, link: Any, now: float) -> None:
+    link._unanswered_since = None
+    judge(link, now)
+
+
 DEFECTS = (
     Planted(
         "recovery-reads-do-not-fence",
@@ -190,5 +195,11 @@ DEFECTS = (
         "ours",
         "The handle of a closed ledger never reads the metadata again",
         ((LedgerView, "after_failure", around(LedgerView.after_failure, _gives_up_if_closed)),),
+    ),
+    Planted(
+        "silent-connections-stay",
+        "ours",
+        "A connection that brings nothing any more is never given up",
+        ((client_link.ClientLink, "_judge", around(client_link.ClientLink._judge, _silence_is_no_reason)),),
     ),
 )
