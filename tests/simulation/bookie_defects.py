@@ -5,12 +5,16 @@ from typing import Any
 from unittest.mock import patch
 
 from bookkeeper_tx.bookie import sync_thread
+from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.journal import replay, writer
+from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.operations import fencing
 from bookkeeper_tx.bookie.operations.brake import Brake
 from bookkeeper_tx.bookie.storage import entry_log, ledger_index
 from bookkeeper_tx.bookie.storage.db import indexes
+from bookkeeper_tx.bookie.storage.open_files import OpenFiles
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.errors import StorageFailed
 from tests.simulation.defect import Planted, around
 from tests.simulation.world import machine
@@ -56,6 +60,10 @@ def _of_bookies(reactor: Any) -> float:
 
 def _no_descriptor_is_final(what: str, error: OSError) -> StorageFailed:
     return (writer.SyncFailed if out_of_descriptors(error) else StorageFailed)(f"{what}: {error}")
+
+
+def _lock_or_refuse(directories: Directories, directory: str) -> None:
+    directories._locks.append(directories._disk.lock(f"{directory}/bookie.lock"))
 
 
 DEFECTS = (
@@ -142,5 +150,26 @@ DEFECTS = (
         "ours",
         "A journal file that cannot be opened for want of a descriptor ends the bookie",
         ((writer, "_failed", _no_descriptor_is_final),),
+    ),
+    Planted(
+        "a-start-needs-room",
+        "ours",
+        "A bookie whose disk is full ends while it starts: it cannot flush what it replays, or make a journal file",
+        (
+            (StorageSink, "_flush", lambda sink: sink._storage.flush_now()),
+            (Journal, "_not_opened", lambda _, failure: failure),
+        ),
+    ),
+    Planted(
+        "a-start-writes",
+        "ours",
+        "A bookie whose disk is read-only ends while it starts: it has to write",
+        ((Directories, "_lock", _lock_or_refuse),),
+    ),
+    Planted(
+        "reads-open-for-writing",
+        "ours",
+        "Index files that are read are opened for writing as well, which a disk that is read-only refuses",
+        ((OpenFiles, "_open_file", lambda files, path: files._disk.open(path, writable=True)),),
     ),
 )

@@ -1,14 +1,17 @@
 """Defects of clients."""
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import PropertyMock, patch
 
 from bookkeeper_tx.client import add_entry, recovery, tailing, write_handle
 from bookkeeper_tx.client.append_queue import AppendQueue
+from bookkeeper_tx.client.ledger_view import LedgerView
 from bookkeeper_tx.errors import AuthenticationFailed, NoSuchEntry
 from bookkeeper_tx.model import Fragment
 from bookkeeper_tx.quorums.quorum import Quorum
 from bookkeeper_tx.transport import client_link
+from bookkeeper_tx.transport.last_known_address import LastKnownAddress
 from tests.simulation.defect import Patch, Planted, around
 from tests.simulation.world import machine
 
@@ -65,6 +68,24 @@ def _of_clients(reactor: Any) -> float:
     machine = reactor._machine
     seconds: float = machine.clock if machine.address.startswith("10.0.1.") else machine.monotonic
     return seconds
+
+
+async def _asks_the_store(address: Any) -> Any:
+    return await address._ask()
+
+
+def _gives_up_if_closed(
+    after_failure: Any, view: Any, entry_id: int, tried: Any, again: Any, give_up: Callable[[], None]
+) -> None:
+    if view.closed:
+        give_up()
+    else:
+        after_failure(view, entry_id, tried, again, give_up)
+
+
+def _silence_is_no_reason(judge: Any, link: Any, now: float) -> None:
+    link._unanswered_since = None
+    judge(link, now)
 
 
 DEFECTS = (
@@ -162,5 +183,23 @@ DEFECTS = (
         "ours",
         "A writer sends whatever it is given, however much is on its way",
         ((AppendQueue, "_find_room", lambda _: True),),
+    ),
+    Planted(
+        "addresses-are-forgotten",
+        "ours",
+        "A client has no addresses of bookies while the store is away",
+        ((LastKnownAddress, "resolve", _asks_the_store),),
+    ),
+    Planted(
+        "closed-ledgers-stay-where-they-were",
+        "ours",
+        "The handle of a closed ledger never reads the metadata again",
+        ((LedgerView, "after_failure", around(LedgerView.after_failure, _gives_up_if_closed)),),
+    ),
+    Planted(
+        "silent-connections-stay",
+        "ours",
+        "A connection that brings nothing any more is never given up",
+        ((client_link.ClientLink, "_judge", around(client_link.ClientLink._judge, _silence_is_no_reason)),),
     ),
 )

@@ -32,7 +32,9 @@ SEEDS, SEEDS_OF_FULL = 500, 5000
 SEEDS_TO_FIND = 20_000
 """Within so many each known defect has to be found."""
 QUICKLY_FOUND = (
+    "addresses-are-forgotten",
     "any-error-is-absence",
+    "closed-ledgers-stay-where-they-were",
     "confirms-while-the-ensemble-changes",
     "not-sent-again",
     "one-acknowledgement-is-enough",

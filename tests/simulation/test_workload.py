@@ -1,4 +1,4 @@
-"""What clients are told is looked at: a ledger that is gone, a read that takes too long, appends in one call."""
+"""What clients are told is looked at: a ledger that is gone, what takes too long, appends in one call."""
 
 from typing import Any
 
@@ -32,6 +32,18 @@ def test_a_read_that_takes_too_long_is_noticed(name: str, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(LedgerReader, name, read)
     assert "took 30.0 s, and may take 28.5 s" in _violation(range(10))
+
+
+def test_a_close_that_takes_longer_than_the_changes_of_the_metadata_let_it_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def close(writer: Any) -> Any:
+        late = writer._driver.promise()
+        writer._context.clock.callLater(31.0, late.callback, None)
+        return late
+
+    monkeypatch.setattr(LedgerWriter, "close", close)
+    assert "took 31.0 s, and may take 30.5 s" in _violation(range(10))
 
 
 def test_ids_of_appends_in_one_call_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from tests.simulation.world import login
 from tests.simulation.world.disk import FaultyDisk
-from tests.simulation.world.exits import check_exit
+from tests.simulation.world.exits import Stage, check_exit
 from tests.simulation.world.history import Violation
 from tests.simulation.world.login import Refused
 from tests.simulation.world.memory import look_at_bookie
@@ -135,6 +135,8 @@ class BookieNode:
         """Why the process that is up, or was, cannot go on."""
         self._told_to_stop = False
         self._began_read_only = False
+        self._served_before = False
+        """Whether an earlier process has come to serve."""
 
     @property
     def is_up(self) -> bool:
@@ -143,12 +145,18 @@ class BookieNode:
     @property
     def has_served(self) -> bool:
         """Whether the process that is up has come to serve clients."""
-        return self.is_up and self.service is not None and self.service.address is not None
+        return self.is_up and self._came_to_serve
+
+    @property
+    def _came_to_serve(self) -> bool:
+        """Whether the process that is up, or was, has come to serve."""
+        return self.service is not None and self.service.address is not None
 
     def start(self) -> None:
         """Start the process, unless it runs."""
         if self.is_up or self.stays_down:
             return
+        self._served_before |= self._came_to_serve
         if self.disk.crashed:
             self.disk.restart()
         self._began_read_only = self.disk.read_only
@@ -210,10 +218,12 @@ class BookieNode:
             self.machine.kill()
 
     def _exited(self) -> None:
-        assert self.service is not None
-        served = self.service.address is not None
+        # Only a start that has found the disk read-only knows: else it may still have a torn group to cut off.
+        knows = self._began_read_only or not self.disk.read_only
+        started = Stage.STARTING if self._served_before and knows else Stage.NEW
+        stage = Stage.SERVING if self._came_to_serve else started
         try:
-            check_exit(self.bookie_id, self._said, served, self.struck, self._told_to_stop)
+            check_exit(self.bookie_id, self._said, stage, self.struck, self._told_to_stop)
         except Violation as violation:
             self._broken(violation)
         self.disk.process_ended()

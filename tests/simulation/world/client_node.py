@@ -44,6 +44,8 @@ class ClientNode:
         self.client: Client[Any, Any, Any] | None = None
         self.driver: Any = None
         """What its client needs of its world, and the workload as well."""
+        self.kept: Any = None
+        """The ledger that it has written in the end, and its reader."""
         self.on_asyncio = on_asyncio
         self._network = network
         self._server = server

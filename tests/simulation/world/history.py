@@ -33,6 +33,8 @@ class LedgerHistory:
     """The highest last add confirmed that anybody was told."""
     delete_asked: bool = False
     metadata: LedgerMetadata | None = None
+    changes: int = 0
+    """How often its metadata have become others, and it was not closed then."""
     unprotected: bool = False
     """Whether its entries have no digest; also once it is deleted, since somebody may still read it."""
     writer: int = 0
@@ -95,6 +97,7 @@ class LedgerHistory:
         self.unprotected = metadata.digest_type is DigestType.DUMMY
         if before is None:
             return
+        self.changes += metadata.state is not LedgerState.CLOSED
         if before.state is LedgerState.CLOSED:
             same = (before.state, before.last_entry_id, before.length, before.fragments)
             if same != (metadata.state, metadata.last_entry_id, metadata.length, metadata.fragments):

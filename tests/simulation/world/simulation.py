@@ -13,7 +13,7 @@ from bookkeeper_tx.bookie.scrubber import Scrubber
 from tests.simulation.world import faults as all_faults
 from tests.simulation.world import storage_classes
 from tests.simulation.world.aim import Aiming
-from tests.simulation.world.audit import audit, go_on
+from tests.simulation.world.audit import audit, go_on, read_on
 from tests.simulation.world.bookie_node import BookieNode
 from tests.simulation.world.client_node import CONFIG, ClientNode
 from tests.simulation.world.connection import Connection
@@ -37,6 +37,9 @@ WORK_S = 8.0
 
 PROGRESS_S = 60.0
 """So long after the end of the last fault everything has to work."""
+
+ALONE_S = 30.0
+"""For so long the store is away at last."""
 
 AUDITOR = "10.0.2.1"
 """The client that looks at everything in the end."""
@@ -216,6 +219,7 @@ class Simulation:
         if not self._pass(end_s, lambda: not self._lacking and not self._not_writable()):
             lacking = f"{sorted(self._lacking)} have not done all, {self._not_writable()} are not writable"
             raise Stuck(f"{PROGRESS_S:.0f} s after all faults {lacking}")
+        self._take_the_store_away()
 
     def _client(self, address: str, seed: int, on_asyncio: bool) -> ClientNode:
         return ClientNode(self.network, self.server, address, seed, on_asyncio, self._refused)
@@ -274,6 +278,20 @@ class Simulation:
         auditor = self._client(AUDITOR, self.seed, on_asyncio=self.seed % 2 == 1)
         auditor.start()
         self._begin(auditor, audit, end_s)
+
+    def _take_the_store_away(self) -> None:
+        """Have clients read on while it is away, by new connections to the bookies that they know."""
+        end_s = self.server.away_until = self.timeline.now + ALONE_S
+        self.history.troubled = True
+        for bookie in self.bookies:
+            bookie.struck.add("store away")
+        for node in [client.node for client in self.clients if client.node.kept is not None]:
+            for bookie in self.bookies:
+                for connection in self.network.between(bookie.machine.address, node.machine.address):
+                    connection.break_now()
+            self._begin(node, read_on, end_s)
+        if not self._pass(end_s, lambda: not self._lacking):
+            raise Stuck(f"{ALONE_S:.0f} s without the store {sorted(self._lacking)} could not read what they know")
 
     def _begin(
         self, node: ClientNode, task: Callable[[ClientNode, History, float], Coroutine[Any, Any, None]], end_s: float

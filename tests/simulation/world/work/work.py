@@ -40,7 +40,7 @@ class Work:
         self.end_s = end_s
         self.quorums = QUORUMS
         self.bounds = patience.bounds(node.config)
-        """The longest time of each operation that has one, in seconds."""
+        """The longest time of each operation that has one."""
         self.iterations: list[Any] = []
         """Which have to be ended with the process."""
         self._names = 0
@@ -66,7 +66,7 @@ class Work:
         ledger = self.any_ledger(random)
         if ledger is None:
             return None, None
-        return ledger, await self.tried("open", ledger, self.client.open_ledger_no_recovery, *ledger.key)
+        return ledger, await self.tried("open to read", ledger, self.client.open_ledger_no_recovery, *ledger.key)
 
     async def tried(
         self,
@@ -86,7 +86,7 @@ class Work:
                 self.look_at(error, ledger)
                 return None
 
-        return await self.watched(what, tried())
+        return await self.watched(what, tried(), ledger)
 
     def look_at_memory(self, writer: Any) -> None:
         adds = writer._adds
@@ -107,19 +107,23 @@ class Work:
         if isinstance(error, DigestMismatch | ProtocolViolation) and not self.history.counts.get("damage"):
             raise Violation(f"nothing was damaged: {error}")
 
-    def watched(self, what: str, work: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
-        """Note that ``work`` is under way; it has to end within its time."""
+    def watched(self, what: str, work: Coroutine[Any, Any, Any], ledger: LedgerHistory | None = None) -> Awaitable[Any]:
+        """Note that ``work`` is under way, with a ledger or none; it has to end within its time."""
         self._names += 1
         machine = self.node.machine
         name = f"{what} {self._names} of {machine.address}"
         began_s, paused_s = self.timeline.now, machine.paused_s
+        changes = 0 if ledger is None else ledger.changes
         self.history.under_way[name] = began_s
 
         async def watched() -> Any:
             result = await work
             took_s = self.timeline.now - began_s - (machine.paused_s - paused_s)
-            if took_s > self.bounds.get(what, took_s):
-                raise Violation(f"{name} took {took_s:.1f} s, and may take {self.bounds[what]:.1f} s")
+            if what in self.bounds:
+                bound, changed = self.bounds[what], 0 if ledger is None else ledger.changes - changes
+                may_s = bound.seconds + changed * bound.each_change_s
+                if took_s > may_s:
+                    raise Violation(f"{name} took {took_s:.1f} s, and may take {may_s:.1f} s")
             del self.history.under_way[name]
             return result
 
