@@ -281,6 +281,10 @@ class Simulation:
 
     def _take_the_store_away(self) -> None:
         """Have clients read on while it is away, by new connections to the bookies that they know."""
+        # One that is registered may still be about to start: by its former process, or with no answer yet.
+        whole = [each for each in self.bookies if each.bookie_id != self.history.damaged]
+        if not self._pass(self.timeline.now + ALONE_S, lambda: all(each.has_served for each in whole)):
+            raise Stuck(f"{ALONE_S:.0f} s after all bookies were registered some do not serve")
         end_s = self.server.away_until = self.timeline.now + ALONE_S
         self.history.troubled = True
         for bookie in self.bookies:
