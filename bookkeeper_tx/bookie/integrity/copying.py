@@ -104,7 +104,7 @@ class Copying:
                 entries.append(found)
             elif isinstance(found.value, BookKeeperError):
                 self.errors.append(found.value)
-            elif isinstance(found.value, CancelledError):
+            elif isinstance(found.value, CancelledError) and kept_bytes >= SINGLES_BYTES_MAX:
                 given_up.append(entry_id)
             else:
                 found.raiseException()

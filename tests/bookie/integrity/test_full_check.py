@@ -254,6 +254,30 @@ def test_what_is_read_together_is_bounded_where_entries_become_larger(
     assert [bookie.answers(writer.ledger_id, 1500)[each] for each in before] == list(before.values())
 
 
+def test_a_check_that_is_cancelled_while_it_reads_ends(disk: CrashingDisk) -> None:
+    cluster = cluster_of("b2", "b3")
+    ledger_id = written(cluster, 3, 2, 2, count=2000, size=1)
+    bookie = Repaired(cluster, disk)
+    bookie.mark()
+    checking = Deferred.fromCoroutine(bookie.check.run())
+    while not any(f" read {ledger_id}/" in each.text for each in cluster.network.messages):
+        if cluster.network.messages:
+            cluster.network.deliver()
+        else:
+            cluster.clock.advance(LOOK_S)
+    ended: list[object] = []
+    checking.addBoth(ended.append)
+    checking.cancel()
+    bookie.wait(_nothing())
+    (failure,) = ended
+    assert isinstance(failure, Failure)
+    assert failure.check(CancelledError)
+
+
+async def _nothing() -> None:
+    pass
+
+
 class Held:
     """How many bytes of entries are held, from the first of reads that are made together to the end of the last."""
 
