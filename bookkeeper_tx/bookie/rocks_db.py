@@ -11,6 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from threading import Lock
 from typing import Any, Final
 
 from bookkeeper_tx.bookie.rocks_db_errors import os_error, raising
@@ -20,6 +21,9 @@ from bookkeeper_tx.errors import RefusedToStart
 
 BATCH_COUNT: Final = 4096
 """Changes written at once: less than a millisecond, in which nothing else runs."""
+
+STALLED: Final = "result incomplete"
+"""So begins what RocksDB says of a write that it would hold up."""
 
 STALL_S: Final = 0.01
 """How long to wait for RocksDB when it has too much to write."""
@@ -39,7 +43,8 @@ class RocksDb:
         self._write_options = self._binding.WriteOptions()
         self._write_options.no_slowdown = True
         self._reading_only = reading_only
-        self._writable = False
+        self._writable = self._closed = False
+        self._opens = Lock()
         try:
             if reading_only:
                 self._db = self._opening.for_reading()
@@ -53,24 +58,26 @@ class RocksDb:
         return self._found([key])[0]
 
     def keys(self) -> Iterator[bytes]:
-        last = b""
-        found = self._db.keys()
+        db, last = self._db, b""
+        found = db.keys()
         for last in found:
             yield last
-        self._check_end(last, self._binding.ReadOptions())
+        _check_end(db, last, self._binding.ReadOptions())
 
     def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
+        db = self._db
         self._found([first, end])
         reading = self._before(end)
-        found: list[bytes] = raising(lambda: list(self._db.values(from_key=first, read_opt=reading)))
+        found: list[bytes] = raising(lambda: list(db.values(from_key=first, read_opt=reading)))
         return found if len(found) == count else [value for _, value in self.items(first, end, count)]
 
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
+        db = self._db
         self._found([first, end])
         reading = self._before(end)
-        found = raising(lambda: list(self._db.items(from_key=first, read_opt=reading)))
+        found = raising(lambda: list(db.items(from_key=first, read_opt=reading)))
         if len(found) < count:
-            self._check_end(found[-1][0] if found else first, reading)
+            _check_end(db, found[-1][0] if found else first, reading)
         return found
 
     def next_key(self, first: bytes, end: bytes) -> bytes | None:
@@ -119,16 +126,20 @@ class RocksDb:
         raising(lambda: self._db.compact_range(None, None))
 
     def close(self) -> None:
-        raising(self._close)
-        self._opening.end()
+        self._closed = True
+        try:
+            raising(self._close)
+        finally:
+            self._opening.end()
 
     def _require_writable(self) -> None:
         """Open it for writing if it is open for reading only; raises OSError where that still cannot be."""
         if self._reading_only:
             raise OSError(errno.EROFS, "this database was opened for reading only", self.path)
-        if not self._writable:
-            # Who still reads in the other one ends that; nobody writes there.
-            self._db, self._writable = self._opening.for_writing_now(), True
+        with self._opens:
+            if not self._writable and not self._closed:
+                # Who still reads in the other one, by its links, ends that; nobody writes there.
+                self._db, self._writable = self._opening.for_writing_now(), True
 
     def _close(self) -> None:
         """Close it once no other thread is in it: RocksDB ends a compaction then, whose old files are still there."""
@@ -155,7 +166,7 @@ class RocksDb:
         # If that fails this one refuses all calls, and each write tries again.  A new database would have nothing of
         # what is stored, so none is made if the path leads nowhere now: the binding makes even directories.
         with contextlib.suppress(Exception):
-            if has_database(self.path):
+            if has_database(self.path) and not self._closed:
                 self._db, self._writable = self._opening.as_can_be()
 
     def _write(self, change: str, *arguments: Sequence[bytes]) -> None:
@@ -167,7 +178,7 @@ class RocksDb:
             try:
                 self._db.write(batch, self._write_options)
             except Exception as error:
-                if "stall" not in str(error).lower():
+                if not str(error).lower().startswith(STALLED):
                     self._reopen()
                     raise os_error(error, self.path) from error
                 time.sleep(STALL_S)
@@ -187,8 +198,9 @@ class RocksDb:
     def _iterator(self, reading: Any) -> Any:
         return raising(lambda: self._db.iter(reading))
 
-    def _check_end(self, last: bytes, reading: Any) -> None:
-        """Raise the error that has ended an iteration after ``last``, if there was one: iterators keep silent of it."""
-        found = self._iterator(reading)
-        found.seek(last + b"\0")
-        raising(found.status)
+
+def _check_end(db: Any, last: bytes, reading: Any) -> None:
+    """Raise the error that has ended an iteration after ``last``, if there was one: iterators keep silent of it."""
+    found = raising(lambda: db.iter(reading))
+    found.seek(last + b"\0")
+    raising(found.status)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
 
-TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.EIO)
+TOLD_NUMBERS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.EIO)
 """Errors that others know by their number: no room, no writes, too many open files, a broken disk."""
 
 NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
@@ -34,7 +34,7 @@ def number_of(text: str) -> int:
         if os.strerror(number) in text:
             return number
     lower = text.lower()
-    if any(each in lower for each in NOT_OPEN_TEXTS):
-        return NOT_OPEN
     # Not ENOENT, which is for who asks a file that is not there.
-    return DAMAGED if lower.startswith("corruption") or os.strerror(errno.ENOENT) in text else errno.EIO
+    if lower.startswith("corruption") or os.strerror(errno.ENOENT) in text:
+        return DAMAGED
+    return NOT_OPEN if any(each in lower for each in NOT_OPEN_TEXTS) else errno.EIO

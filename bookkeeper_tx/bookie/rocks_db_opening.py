@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import tempfile
+import time
 from typing import Any, Final
 
 from bookkeeper_tx.bookie.key_values import DAMAGED
@@ -28,11 +29,15 @@ CURRENT: Final = "CURRENT"
 WRITTEN_AT_OPEN: Final = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 """Files that even an opening for reading only writes."""
 
-UNWRITABLE: Final = (errno.ENOSPC, errno.EROFS)
+UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """With these errors a database can be opened for reading only, which writes nothing."""
 
 OPENING_BYTES: Final = 64 * 1024
 """What an opening for writing writes, besides a table file of what is in the log."""
+
+AGAIN_S: Final = 30.0
+"""After so long an opening for writing that has failed is tried again: it reads all of the log, in which nothing else
+runs."""
 
 SHARED_MEMORY: Final = "/dev/shm"
 """Has room for links when the disk with the temporary files is full as well."""
@@ -46,6 +51,8 @@ class RocksDbOpening:
         self._path = path
         self._options = _options(self.binding, config)
         self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._failed: OSError | None = None
+        self._failed_s = 0.0
 
     def make_directory(self) -> None:
         """Make the directory, if there is none."""
@@ -80,11 +87,14 @@ class RocksDbOpening:
         needed = sum(logs) + OPENING_BYTES
         if free_bytes(self._path) < needed:
             raise OSError(errno.ENOSPC, f"an opening for writing needs {needed} bytes", self._path)
+        if self._failed is not None and time.monotonic() < self._failed_s + AGAIN_S:
+            raise self._failed
         try:
             opened = self._for_writing()
         except Exception as error:
-            raise os_error(error, self._path) from error
-        self.end()
+            self._failed, self._failed_s = os_error(error, self._path), time.monotonic()
+            raise self._failed from error
+        self._failed = None
         return opened
 
     def end(self) -> None:
@@ -95,7 +105,7 @@ class RocksDbOpening:
 
     def why_not(self, error: Exception) -> str:
         """Tell why a database cannot be opened, and what to do."""
-        if "lock" in str(error).lower():
+        if re.search("lock hold|lock file", str(error)):
             return f"the RocksDB in {self._path} is open in another process: stop the bookie that runs on it ({error})"
         cannot = f"the RocksDB in {self._path} cannot be opened: {error}"
         if number_of(str(error)) in UNWRITABLE:
@@ -113,7 +123,7 @@ class RocksDbOpening:
         return self.binding.Rdict(self._path, self._options, {"default": self._options})
 
     def _linked(self, parent: str | None) -> Any:
-        links = tempfile.TemporaryDirectory(prefix="bktx-rocksdb-", dir=parent)
+        links = _links(parent)
         try:
             for name in os.listdir(self._path):
                 if name not in WRITTEN_AT_OPEN:
@@ -134,6 +144,13 @@ def has_database(path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
+
+
+def _links(parent: str | None) -> "tempfile.TemporaryDirectory[str]":
+    try:
+        return tempfile.TemporaryDirectory(prefix="bktx-rocksdb-", dir=parent)
+    except FileNotFoundError as error:  # none of the usual directories can be written
+        raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} ({error.strerror})") from error
 
 
 def _raise_if_read_only(path: str) -> None:

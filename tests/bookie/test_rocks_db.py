@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -189,6 +190,7 @@ def test_a_disk_that_takes_nothing_more_after_a_write_that_failed_is_read(
                 raise Exception(f"IO error: {error}: While appending to file")
             return rocksdict.Rdict(path, *arguments)
 
+    monkeypatch.setattr("bookkeeper_tx.bookie.rocks_db_opening.AGAIN_S", 0)
     db = RocksDb(str(path), CONFIG)
     db._opening.binding = Binding()
 
@@ -228,6 +230,58 @@ def test_one_that_has_vanished_while_it_was_read_is_not_made_anew(
     db.put([b"a"], [b"1"])
     assert (db.get(b"a"), db.get(KEYS[77])) == (b"1", KEYS[77])
     db.close()
+
+
+def test_without_room_for_temporary_files_it_is_read_by_links_in_shared_memory(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Mounted(monkeypatch).flags = os.ST_RDONLY
+    memory = tmp_path / "shm"
+    memory.mkdir()
+    monkeypatch.setattr("bookkeeper_tx.bookie.rocks_db_opening.SHARED_MEMORY", str(memory))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "nowhere")])
+    db = RocksDb(str(path), CONFIG)
+    assert db.get(KEYS[77]) == KEYS[77]
+    assert list(memory.iterdir())
+    db.close()
+    assert not list(memory.iterdir())
+
+
+def test_one_that_was_closed_while_it_was_read_stays_closed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Mounted(monkeypatch)
+    disk.flags = os.ST_RDONLY
+    db = RocksDb(str(path), CONFIG)
+    disk.flags = 0
+    db.close()
+    for _ in range(2):
+        with pytest.raises(OSError, match="closed"):
+            db.put([b"a"], [b"1"])
+        with pytest.raises(OSError, match="closed"):
+            db.get(KEYS[77])
+
+
+def test_a_path_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "install, closed, lock"
+    db = RocksDb(str(path), CONFIG)
+    db.close()
+
+    class Full:
+        def write(self, *_: object) -> None:
+            raise Exception(f"IO error: No space left on device: While appending to file: {path}/000004.log")
+
+        def close(self) -> None:
+            pass
+
+    db = RocksDb(str(path), CONFIG)
+    inner, db._db = db._db, Full()
+    assert refused_change(db) == errno.ENOSPC
+    inner.close()
+    table = path / "CURRENT"
+    table.write_bytes(b"x")
+    with pytest.raises(RefusedToStart) as caught:
+        RocksDb(str(path), CONFIG)
+    assert "open in another process" not in str(caught.value)
 
 
 def test_one_that_cannot_be_made_says_that_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

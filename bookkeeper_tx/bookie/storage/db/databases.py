@@ -48,8 +48,10 @@ class Databases:
         return opened
 
     def close(self) -> None:
-        self.ledgers.close()
-        self.locations.close()
+        try:
+            self.ledgers.close()
+        finally:
+            self.locations.close()
 
 
 def _refuse_if_used(disk: Disk, path: str, missing: str, config: BookieConfig) -> None:
