@@ -149,6 +149,7 @@ def test_a_launcher_that_fails(own_temporary_directory: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.releases(since="4.18")
 def test_java_by_its_jars(java_release: str, own_temporary_directory: Path) -> None:
     with parse(f"java:{java_release}") as target:
         serves_at_every_site(target)
@@ -169,6 +170,7 @@ def test_java_with_another_storage(java_release: str, own_temporary_directory: P
 
 @pytest.mark.full
 @pytest.mark.docker
+@pytest.mark.releases(since="4.18")
 def test_java_in_docker(java_release: str, own_temporary_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sockets = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(daemon, "SOCKETS", sockets / "d")

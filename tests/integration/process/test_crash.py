@@ -31,7 +31,7 @@ ACKNOWLEDGED_MIN = 1000
 FENCES_LOOKED_AT = 100
 """Fences checked after each start, by chance; all of them in the end."""
 
-KILLS, KILLS_FULL = 8, 150
+KILLS, KILLS_FULL = 8, 60
 
 #: Small enough that everything happens between two kills: flushes, new entry logs, new and removed journals.
 SETTINGS = {

@@ -25,7 +25,7 @@ from tests.integration.support.our_client import OurClient, append, face_of_clie
 
 pytestmark = pytest.mark.crash
 
-KILLS, KILLS_FULL = 4, 60
+KILLS, KILLS_FULL = 4, 24
 DIGEST = EntryDigest(DigestType.CRC32C, b"")
 
 

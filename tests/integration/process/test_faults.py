@@ -28,7 +28,7 @@ RATE = 100e6
 PROGRESS = 100
 """Entries acknowledged before, during and after a fault."""
 
-ROUNDS, ROUNDS_FULL = 9, 60
+ROUNDS, ROUNDS_FULL = 9, 27
 
 
 def payload_of(entry_id: int) -> bytes:
