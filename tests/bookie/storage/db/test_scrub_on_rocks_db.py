@@ -62,8 +62,8 @@ def test_a_look_while_the_database_is_opened_anew_does_not_blame_the_disk(
         raised.append(caught.type)
         return open_again()
 
-    inner, open_again = db._db, db._open
-    monkeypatch.setattr(db, "_open", open_anew)
+    inner, open_again = db._db, db._opening.as_can_be
+    monkeypatch.setattr(db._opening, "as_can_be", open_anew)
     db._db = Full()
     add(storage, run_of(2000, 50))
     with pytest.raises(OSError, match="No space"):
