@@ -44,6 +44,14 @@ def stored(cluster: Cluster, ledger_id: int) -> dict[int, bytes]:
     return {} if ledger is None else ledger.entries
 
 
+def step(cluster: Cluster) -> None:
+    """Deliver a message; let time pass if there is none."""
+    if cluster.network.messages:
+        cluster.network.deliver()
+    else:
+        cluster.clock.advance(LOOK_S)
+
+
 def in_order(bookie: Repaired, before: dict[int, dict[int, bytes]]) -> bool:
     """Whether the bookie has the same bytes as before, and says of others that they are missing."""
     for ledger_id, entries in before.items():
@@ -224,10 +232,7 @@ def test_of_a_striped_ledger_no_more_than_500_entries_are_read_together(disk: Cr
     checking, counts = Deferred.fromCoroutine(bookie.check.run()), [0]
     while not checking.called:
         counts.append(sum(f" read {ledger_id}/" in each.text for each in cluster.network.messages))
-        if cluster.network.messages:
-            cluster.network.deliver()
-        else:
-            cluster.clock.advance(LOOK_S)
+        step(cluster)
     assert max(counts) == 500
     assert checking.result
 
@@ -261,21 +266,13 @@ def test_a_check_that_is_cancelled_while_it_reads_ends(disk: CrashingDisk) -> No
     bookie.mark()
     checking = Deferred.fromCoroutine(bookie.check.run())
     while not any(f" read {ledger_id}/" in each.text for each in cluster.network.messages):
-        if cluster.network.messages:
-            cluster.network.deliver()
-        else:
-            cluster.clock.advance(LOOK_S)
+        step(cluster)
     ended: list[object] = []
     checking.addBoth(ended.append)
     checking.cancel()
-    bookie.wait(_nothing())
     (failure,) = ended
     assert isinstance(failure, Failure)
     assert failure.check(CancelledError)
-
-
-async def _nothing() -> None:
-    pass
 
 
 class Held:
