@@ -206,7 +206,8 @@ class End:
 
     def read_by_other(self, size: int) -> None:
         self._in_window -= size
-        if self._open and self.machine.life == self._life and self.machine.reactor is not None:
+        waits = self._unsent or self._closing or self._producer_paused
+        if waits and self._open and self.machine.life == self._life and self.machine.reactor is not None:
             self.machine.post(self._network.timeline.now, self._sent_on)
 
     def _sent_on(self) -> None:

@@ -18,7 +18,8 @@ class Timeline:
 
     def at(self, time: float, call: Callable[..., object], *arguments: Any) -> None:
         """Call ``call(*arguments)`` at ``time``, after what was to happen then before."""
-        heappush(self._due, (max(time, self.now), next(self._numbers), call, arguments))
+        now = self.now  # without max(): this is done for all that happens
+        heappush(self._due, (time if time > now else now, next(self._numbers), call, arguments))
 
     def after(self, delay_s: float, call: Callable[..., object], *arguments: Any) -> None:
         """Call ``call(*arguments)`` in ``delay_s`` seconds."""
@@ -26,8 +27,9 @@ class Timeline:
 
     def run(self, end: float, until: Callable[[], bool] = lambda: False) -> None:
         """Let time pass up to ``end``, or until ``until()``."""
-        while self._due and self._due[0][0] <= end and not until():
-            self.now, _, call, arguments = heappop(self._due)
+        due = self._due
+        while due and due[0][0] <= end and not until():
+            self.now, _, call, arguments = heappop(due)
             self.steps += 1
             call(*arguments)
         if not until():
