@@ -40,7 +40,10 @@ def on_store(root_uri: str, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> 
     return run_in_reactor(run, timeout_s=60)
 
 
-def test_java_and_we_share_one_tree(java_release: str, zookeeper: ZooKeeper, tmp_path: Path) -> None:
+def test_java_and_we_share_one_tree(
+    java_release: str, zookeeper: ZooKeeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "POSIX")  # as in a container: what it writes in is no matter of the locale
     cluster = Cluster(zookeeper.hosts, f"/{uuid.uuid4()}/ledgers")
     assert on_store(cluster.uri, lambda store: store.initialize()) is True
     with JavaTargets(cluster, tmp_path) as targets:

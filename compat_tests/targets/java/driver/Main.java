@@ -1,6 +1,9 @@
 package driver;
 
+import java.io.BufferedOutputStream;
 import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -18,7 +21,9 @@ public final class Main {
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream replies = System.out;
+        // In UTF-8 whatever the locale: a container has none.
+        var output = new BufferedOutputStream(new FileOutputStream(FileDescriptor.out));
+        PrintStream replies = new PrintStream(output, false, StandardCharsets.UTF_8);
         System.setOut(System.err); // whatever else prints must not end up between the replies
         Session session = new Session();
         ExecutorService threads = Executors.newCachedThreadPool();
