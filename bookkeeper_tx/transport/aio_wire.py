@@ -26,7 +26,7 @@ class AioWire(asyncio.Protocol):
         self._transport = transport
         handle = transport.get_extra_info("socket")
         if handle is not None:
-            OF_CLIENTS.tell(handle)
+            OF_CLIENTS.switch_on(handle)
         peer = transport.get_extra_info("peername") or ("", "")
         self._address = f"{peer[0]}:{peer[1]}"
         self._link.connected(self)

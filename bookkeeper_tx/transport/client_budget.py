@@ -125,7 +125,7 @@ class ClientAccount:
         self.transport = transport
         self.ask_for(receive_size(self._budget.connections))
         if self._budget.limits.keepalive is not None:
-            self._budget.limits.keepalive.switch_on(transport)
+            self._budget.limits.keepalive.switch_on(transport.getHandle())
 
     def ask_for(self, size: int) -> None:
         """Ask so many bytes of the socket at once; the transport has one size for this and for unsent replies."""

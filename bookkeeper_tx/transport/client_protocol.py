@@ -28,7 +28,7 @@ class ClientProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
-        OF_CLIENTS.switch_on(self.transport)
+        OF_CLIENTS.switch_on(self.transport.getHandle())  # type: ignore[attr-defined]
         self.transport.bufferSize = RECEIVE_SIZE  # type: ignore[attr-defined]
         self.transport.registerProducer(self, streaming=True)  # type: ignore[attr-defined]
         self.dataReceived = self.link.received  # type: ignore[method-assign]

@@ -17,13 +17,9 @@ class KeepAlive:
     count: int
     """How often it asks in vain before the connection ends."""
 
-    def switch_on(self, transport: Any) -> None:
-        """Switch it on for a connection of Twisted."""
-        transport.setTcpKeepAlive(True)
-        self.tell(transport.getHandle())
-
-    def tell(self, handle: Any) -> None:
-        """Give a socket the settings; a system that lacks one of them uses its own."""
+    def switch_on(self, handle: Any) -> None:
+        """Switch it on for a socket; a system that lacks one of the settings uses its own."""
+        handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         settings = {"TCP_KEEPIDLE": self.idle_s, "TCP_KEEPINTVL": self.interval_s, "TCP_KEEPCNT": self.count}
         for name, value in settings.items():
             if hasattr(socket, name):

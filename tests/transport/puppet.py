@@ -26,8 +26,6 @@ class Transport(StringTransport):
 
     def setTcpNoDelay(self, enabled: bool) -> None: ...
 
-    def setTcpKeepAlive(self, enabled: bool) -> None: ...
-
     def getHandle(self) -> Handle:
         return Handle()
 

@@ -1,5 +1,6 @@
 """bookkeeper_tx.transport.aio_wire: bytes to and from a link, without a socket."""
 
+import socket
 import ssl
 from typing import Any
 
@@ -15,9 +16,10 @@ class Transport:
     def __init__(self) -> None:
         self.written = b""
         self.ended: str | None = None
+        self.handle: socket.socket | None = None
 
     def get_extra_info(self, name: str) -> Any:
-        return ("127.0.0.1", 3181) if name == "peername" else None
+        return {"peername": ("127.0.0.1", 3181), "socket": self.handle}.get(name)
 
     def write(self, data: bytes) -> None:
         self.written += data
@@ -105,3 +107,11 @@ def test_a_host_that_is_no_name_is_refused(ends: tuple[Link, AioWire, Transport]
     wire.start_tls("")
     assert transport.written == b""
     assert [type(each) for each in link.told] == [TlsFailed]
+
+
+def test_the_system_is_asked_to_look_for_a_bookie_that_vanishes() -> None:
+    transport, link = Transport(), Link()
+    wire: Any = AioWire(link)  # type: ignore[arg-type]
+    with socket.socket() as transport.handle:
+        wire.connection_made(transport)
+        assert transport.handle.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

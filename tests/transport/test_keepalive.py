@@ -1,33 +1,17 @@
-"""bookkeeper_tx.transport.keepalive: the system is asked to look for clients that vanish."""
+"""bookkeeper_tx.transport.keepalive: the system is asked to look for peers that vanish."""
 
 import socket
-from typing import Any
 
-from bookkeeper_tx.transport.keepalive import KeepAlive
+import pytest
 
-
-class Transport:
-    """Remembers the settings."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-
-    def setTcpKeepAlive(self, enabled: bool) -> None:
-        self.asked.append(enabled)
-
-    def getHandle(self) -> "Transport":
-        return self
-
-    def setsockopt(self, *option: int) -> None:
-        self.asked.append(option)
+from bookkeeper_tx.transport.keepalive import OF_CLIENTS, KeepAlive
 
 
-def test_the_system_asks_a_silent_client_as_often_as_configured() -> None:
-    transport = Transport()
-    KeepAlive(60, 10, 6).switch_on(transport)
-    assert transport.asked == [
-        True,
-        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
-    ]
+@pytest.mark.parametrize("settings", [KeepAlive(60, 10, 6), OF_CLIENTS])
+def test_the_system_asks_a_silent_peer_as_often_as_configured(settings: KeepAlive) -> None:
+    with socket.socket() as handle:
+        settings.switch_on(handle)
+        assert handle.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        names = socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT
+        found = [handle.getsockopt(socket.IPPROTO_TCP, name) for name in names]
+    assert found == [settings.idle_s, settings.interval_s, settings.count]
