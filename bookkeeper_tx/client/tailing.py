@@ -8,7 +8,7 @@ from bookkeeper_tx.client.long_poll import TailWait
 from bookkeeper_tx.client.read_entry import EntryRead
 from bookkeeper_tx.client.read_pieces import read_pieces
 from bookkeeper_tx.driver import Promise, pause
-from bookkeeper_tx.errors import BookieUnavailable, InvalidArgument, RequestTimedOut, TooManyRequests
+from bookkeeper_tx.errors import NO_ANSWER, InvalidArgument, TlsFailed, TooManyRequests
 from bookkeeper_tx.model import Entry
 from protocol_specs import fields
 
@@ -18,7 +18,7 @@ TAIL_WAIT_S = 60.0
 AGAIN_S = 1.0
 """How long it waits before it reads again what no bookie has given."""
 
-MAY_ANSWER_LATER = (BookieUnavailable, RequestTimedOut, TooManyRequests)
+MAY_ANSWER_LATER = (*NO_ANSWER, TlsFailed, TooManyRequests)
 """Errors of bookies that may answer later."""
 
 WAIT_MAX_S = 86400.0

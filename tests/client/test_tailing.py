@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from bookkeeper_tx.client.tailing import TAIL_WAIT_S
-from bookkeeper_tx.errors import BookieUnavailable
+from bookkeeper_tx.errors import NO_ANSWER, BookieUnavailable, BookKeeperError, TlsFailed, TooManyRequests
 from tests.client.tailed import Tailed
 from tests.client.tailed import tailed as tailed
 
@@ -83,6 +83,30 @@ def test_a_tail_outlives_a_minute_without_a_replica_while_it_reads(tailed: Taile
     tailed.advance(1)
     assert (found, ended) == ([0, 1, 2], ["end"])
     tailed.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("error", [*NO_ANSWER, TlsFailed, TooManyRequests], ids=lambda error: str(error.__name__))
+def test_a_tail_outlives_bookies_that_fail_in_any_way_that_may_end(
+    tailed: Tailed, error: type[BookKeeperError]
+) -> None:
+    found: list[int] = []
+
+    async def follow() -> None:
+        async for each in tailed.reader.tail(0):
+            found.append(each.entry_id)
+
+    tailed.cluster.result(tailed.reader.read_last_add_confirmed())
+    for bookie in tailed.cluster.bookies.values():
+        bookie.fails = error("for a while")
+    ended = tailed.outcome(Deferred.fromCoroutine(follow()))
+    tailed.advance(TAIL_WAIT_S - 5)
+    for bookie in tailed.cluster.bookies.values():
+        bookie.fails = None
+    tailed.advance(1)
+    assert (found, ended) == ([0, 1], [])
+    tailed.cluster.result(tailed.writer.close())
+    tailed.advance(1)
+    assert (found, ended) == ([0, 1, 2], [None])
 
 
 def follow_without_bookies(tailed: Tailed) -> Deferred[None]:

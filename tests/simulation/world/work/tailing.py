@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError
 
-from bookkeeper_tx.errors import BookieUnavailable, BookKeeperError, RequestTimedOut
+from bookkeeper_tx.errors import NO_ANSWER, BookKeeperError
 from tests.simulation.world import patience
 from tests.simulation.world.history import LedgerHistory, Violation
 from tests.simulation.world.work.work import Work
@@ -64,5 +64,5 @@ async def _tailed(work: Work, ledger: LedgerHistory, reader: Any) -> None:
         return
     except BookKeeperError as error:
         work.look_at(error, ledger)
-        if isinstance(error, BookieUnavailable | RequestTimedOut):
+        if isinstance(error, NO_ANSWER):
             raise Violation(f"a tail of ledger {ledger.ledger_id} has ended early: {error}") from error
