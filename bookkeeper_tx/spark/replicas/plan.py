@@ -13,6 +13,7 @@ from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.filters import IdFilter
 from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers, Chunk, read_chunk
+from bookkeeper_tx.spark.plan.ledger_selection import warn_of_tags_together
 from bookkeeper_tx.spark.replicas.pieces import Share
 
 SIZES_LOOKED_AT_MAX: Final = 100_000
@@ -58,6 +59,8 @@ def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[
         return [Task(chunk, Share(), target.entries) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
     read = read_chunk(store, chosen.chunk(chosen.ids), options)
     sizes = [_size(ledger_id, found) for ledger_id, found in read]
+    if options.ledger_metadata and not sizes:
+        warn_of_tags_together(options.ledger_metadata, options.scope)
     return plan_sizes(chosen, sizes, target, options.min_partitions)
 
 

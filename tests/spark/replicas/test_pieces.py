@@ -107,6 +107,13 @@ def test_no_task_is_made_of_ledgers_without_the_custom_metadata_asked_for() -> N
     assert [(task.chunk.ledger_ids, task.share.of) for task in tasks] == [((2,), 3)] * 3
 
 
+def test_custom_metadata_that_no_ledger_has_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    given = {"metadataServiceUri": "sqlite:///m", "ledgerMetadata.aplication": "orders"}
+    store: Any = StoreOfDict({1: closed_ledger(250, custom_metadata={"application": b"orders"})})
+    assert plan(store, ChosenLedgers((1,), frozenset()), Options.from_spark(given, Use.REPLICAS)) == []
+    assert "options ledgerMetadata.aplication: no ledger of scope 0 has all of this custom metadata" in caplog.text
+
+
 def test_of_very_many_ledgers_only_the_ids_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options.from_spark({"metadataServiceUri": "sqlite:///m", "maxEntriesPerPartition": "100"}, Use.REPLICAS)
     store: Any = StoreOfDict({1: closed_ledger(250), 2: closed_ledger(50), 3: closed_ledger(0)})
