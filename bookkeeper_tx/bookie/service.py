@@ -21,6 +21,7 @@ from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
 from bookkeeper_tx.bookie.garbage.collectors import GarbageCollectors
+from bookkeeper_tx.bookie.garbage.lost_indexes import refuse_lost_indexes
 from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
@@ -186,6 +187,7 @@ class BookieService(Service):
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         integrity = await self._started(bookie, directories, identity, address.bookie_id)
+        await self._refuse_lost_indexes(bookie, directories, address.bookie_id)
         self._listen(address, factory)
         extensions = advertised(config, serves_tls=config.tls is not None)
         http = None if self._http is None else self._http.address
@@ -235,6 +237,20 @@ class BookieService(Service):
         await integrity.before_serving()
         await identity.stamp()
         return integrity
+
+    async def _refuse_lost_indexes(self, bookie: Bookie, directories: Directories, bookie_id: BookieId) -> None:
+        """Refuse a start that would know none of the ledgers in the entry logs."""
+        if self._config.journal_data_written:  # else a kill may leave entries of which neither index nor journal knows
+            storage = bookie.parts.storage
+            await refuse_lost_indexes(
+                self._disk,
+                directories.ledgers,
+                bookie.collections,
+                lambda ledger_id: storage.ledger(ledger_id) is not None,
+                self._workers["read"],
+                self._store,
+                bookie_id,
+            )
 
     def _note_run(self, bookie: Bookie, directories: Directories) -> None:
         """Note that a bookie runs which does not check its data: a later start may, and what a kill has lost is lost.

@@ -89,6 +89,18 @@ def test_a_killed_bookie_is_looked_at_and_its_lost_indexes_are_made_anew(bookie:
     check(bookie, ledger_ids)
 
 
+def test_without_any_index_it_does_not_start_until_they_are_made_anew(bookie: LocalBookie) -> None:
+    ledger_ids = write(bookie)
+    assert bookie.stop() == 0
+    for path in data_of(bookie).rglob("*.idx"):
+        path.unlink()
+    with pytest.raises(BookieFailed, match="no ledger has an index here, .* bktx bookie rebuild-index"):
+        start(bookie)
+    run(bookie, "rebuild-index --data", data_of(bookie))
+    start(bookie)
+    check(bookie, ledger_ids)
+
+
 @pytest.mark.full
 def test_the_index_of_a_deleted_ledger_is_not_made(bookie: LocalBookie) -> None:
     kept, deleted = write(bookie)

@@ -1,0 +1,90 @@
+"""A start without any index: refused while the metadata name the bookie for a ledger in its logs, and only then."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.bookie.garbage.lost_indexes import refuse_lost_indexes
+from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, RefusedToStart
+from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from tests.bookie.garbage.bookies import BOOKIE, ELSEWHERE, Bench
+from tests.bookie.garbage.test_absent_ledgers import without_index
+from tests.conftest import result_of
+
+
+@pytest.fixture
+def stored(disk: CrashingDisk) -> Bench:
+    """Logs of ledgers 1 and 2, and of 3."""
+    bench = Bench(disk)
+    bench.stored(1, 1000)
+    bench.stored(2, 1000)
+    bench.stored(3, 2000)
+    return bench
+
+
+def look(bench: Bench) -> None:
+    store: Any = bench.store
+    storage = bench.storage
+    result_of(
+        Deferred.fromCoroutine(
+            refuse_lost_indexes(
+                bench.disk,
+                [DIRECTORY],
+                [storage.collection],
+                lambda ledger_id: storage.ledger(ledger_id) is not None,
+                bench.worker,
+                store,
+                BOOKIE,
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_it_is_refused_while_the_store_names_the_bookie_for_any_of_them(stored: Bench, kept: int) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    bench.store.ledgers = {kept: bench.store.ledgers[kept]}
+    with pytest.raises(RefusedToStart, match=rf"\.log has entries of ledger {kept}, .* bktx bookie rebuild-index"):
+        look(bench)
+
+
+def test_logs_of_ledgers_that_are_gone_or_elsewhere_are_garbage(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    bench.store.ledgers = {2: ELSEWHERE}
+    look(bench)
+
+
+def test_a_log_that_is_damaged_tells_nothing(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    for name in bench.disk.list_directory(DIRECTORY):
+        if name.endswith(".log"):
+            bench.disk.replace(f"{DIRECTORY}/{name}", bytes(2000))
+    look(bench)
+
+
+def test_metadata_that_cannot_be_understood_tell_nothing(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    bench.store.read_error = MetadataCorrupt("damaged")
+    look(bench)
+
+
+def test_without_an_answer_of_the_store_nobody_knows(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    bench.store.read_error = MetadataUnavailable("away")
+    with pytest.raises(MetadataUnavailable):
+        look(bench)
+
+
+def test_with_any_index_the_store_is_not_asked(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2)
+    bench.store.read_error = MetadataUnavailable("away")
+    look(bench)
+
+
+def test_what_the_journal_has_brought_is_known(stored: Bench) -> None:
+    bench = without_index(stored, 1, 2, 3)
+    for ledger_id in (1, 2, 3):
+        bench.storage.open_for(ledger_id, b"key")
+    bench.store.read_error = MetadataUnavailable("away")
+    look(bench)
