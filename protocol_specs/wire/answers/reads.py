@@ -220,7 +220,7 @@ LONG_POLL = Table(
         ),
         Line(
             "busy",
-            "has let too many of this connection wait",
+            "has let too many wait, of this connection or of all",
             (Answer(status.ETOOMANYREQUESTS, says="ETOOMANYREQUESTS (ours)", ours=True),),
             bookie=Bookie.BUSY,
         ),
