@@ -94,7 +94,7 @@ def test_without_any_index_it_does_not_start_until_they_are_made_anew(bookie: Lo
     assert bookie.stop() == 0
     for path in data_of(bookie).rglob("*.idx"):
         path.unlink()
-    with pytest.raises(BookieFailed, match="no ledger has an index here, .* bktx bookie rebuild-index"):
+    with pytest.raises(BookieFailed, match=r"no ledger has an index here, .* bktx bookie rebuild-index"):
         start(bookie)
     run(bookie, "rebuild-index --data", data_of(bookie))
     start(bookie)
