@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -125,6 +125,9 @@ class Bookie:
         self._check_directories = check_directories
         self.on_disk_full: Callable[[], None] = lambda: None
         """Called when one more disk of the ledgers or indexes has become full."""
+        self.on_unindexed: Callable[[], Awaitable[None]] = _nothing
+        """Called after the replay if there was no index before it, though the bookie has flushed; it may refuse."""
+        self._unindexed = False
         self.on_clean_stop: Callable[[], None] = lambda: None
         """Called at the end of a stop that has lost nothing."""
         self._disk_check = DiskCheck(
@@ -151,6 +154,11 @@ class Bookie:
         """Replay the journal, and get ready to serve.  Raises RefusedToStart, StorageFailed, OSError."""
         # Off the reactor thread: a long replay must not keep the reactor from its signals and its metadata session.
         replayed = await self._worker.run(self._replay)
+        if self._unindexed:
+            # Before anything is flushed, and the mark moved: the replay has left out what it had no index for.
+            await self.on_unindexed()
+            if self._config.local_consistency_check:
+                await self._worker.run(self._check_entries)
         if self._read_only:
             # Also when it can be written again: the replay has left undone what has to come before.
             await self._journal.stop()
@@ -194,21 +202,28 @@ class Bookie:
         Returns the end of what was replayed.
         """
         self._storage.start()
+        has_indexes = any(next(each.ledger_ids(), None) is not None for each in self.collections)
         sink = StorageSink(self._storage, "the file system is read-only" if self._read_only else "")
         mark = self._at_start.read_mark()
-        if set(marks_of(mark)) != {BEGINNING} and not self._read_only:
+        is_first = set(marks_of(mark)) == {BEGINNING}  # then the journal has all that was acknowledged
+        self._unindexed = not (has_indexes or is_first)
+        if not is_first and not self._read_only:
             self._confirm(mark)
         try:
             replayed = self._at_start.replay(mark, sink, self._read_only)
         except ReplayTooLong as error:
             raise RefusedToStart(f"{error}. {self._at_start.way_out(mark, self._read_only)}") from error
         sink.finish()
-        if self._config.local_consistency_check:
-            for storage, home in zip(storages_of(self._storage), self.disks.homes, strict=True):
-                check_entries(self._disk, list(home.ledgers.spaces), storage, not self._read_only)
+        if self._config.local_consistency_check and not self._unindexed:
+            self._check_entries()
         if replayed.entry_count:
             log.info("replayed {count} entries from the journal", count=replayed.entry_count)
         return replayed.mark
+
+    def _check_entries(self) -> None:
+        """Look whether the entries are where the indexes say; this flushes."""
+        for storage, home in zip(storages_of(self._storage), self.disks.homes, strict=True):
+            check_entries(self._disk, list(home.ledgers.spaces), storage, not self._read_only)
 
     def _confirm(self, mark: LogMark) -> None:
         """Make the mark durable, which a killed process may have left in the page cache.
@@ -285,6 +300,10 @@ class Bookie:
         self.availability.note(Reason.FLUSH_FAILED, self._storage.flush_failed)
         self.availability.note(Reason.JOURNAL_FAILED, self._journal.failing)
         self.dispatch.look_again()
+
+
+async def _nothing() -> None:
+    pass
 
 
 def _journals(

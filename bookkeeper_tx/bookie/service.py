@@ -187,7 +187,6 @@ class BookieService(Service):
         self._undo.append(factory.disconnect_all)
         self._undo.append(lambda: Deferred.fromCoroutine(bookie.stop()))
         integrity = await self._started(bookie, directories, identity, address.bookie_id)
-        await self._refuse_lost_indexes(bookie, directories, address.bookie_id)
         self._listen(address, factory)
         extensions = advertised(config, serves_tls=config.tls is not None)
         http = None if self._http is None else self._http.address
@@ -222,6 +221,8 @@ class BookieService(Service):
         self, bookie: Bookie, directories: Directories, identity: Identity, bookie_id: BookieId
     ) -> "Integrity | None":
         """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
+        if self._config.journal_data_written:  # else a kill may leave entries of which neither index nor journal knows
+            bookie.on_unindexed = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
         if not self._config.data_integrity_checking:
             self._note_run(bookie, directories)
             await bookie.start()
@@ -240,17 +241,15 @@ class BookieService(Service):
 
     async def _refuse_lost_indexes(self, bookie: Bookie, directories: Directories, bookie_id: BookieId) -> None:
         """Refuse a start that would know none of the ledgers in the entry logs."""
-        if self._config.journal_data_written:  # else a kill may leave entries of which neither index nor journal knows
-            storage = bookie.parts.storage
-            await refuse_lost_indexes(
-                self._disk,
-                directories.ledgers,
-                bookie.collections,
-                lambda ledger_id: storage.ledger(ledger_id) is not None,
-                self._workers["read"],
-                self._store,
-                bookie_id,
-            )
+        storage = bookie.parts.storage
+        await refuse_lost_indexes(
+            self._disk,
+            directories.ledgers,
+            lambda ledger_id: storage.ledger(ledger_id) is not None,
+            self._workers["read"],
+            self._store,
+            bookie_id,
+        )
 
     def _note_run(self, bookie: Bookie, directories: Directories) -> None:
         """Note that a bookie runs which does not check its data: a later start may, and what a kill has lost is lost.

@@ -5,12 +5,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import TypeVar
 
-from bookkeeper_tx.client import tailing
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.tailing import AGAIN_S, TAIL_WAIT_S
 from bookkeeper_tx.driver import pause
-from bookkeeper_tx.errors import MetadataUnavailable, NoSuchLedger
+from bookkeeper_tx.errors import BookieUnavailable, MetadataUnavailable, NoSuchLedger, RequestTimedOut, TooManyRequests
 from bookkeeper_tx.model import Entry
 from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
@@ -22,7 +21,7 @@ LOOK_FIRST_S = 0.05
 LOOK_INTERVAL_S = 1.0
 """How often it looks in the end."""
 
-MAY_ANSWER_LATER = (MetadataUnavailable, *tailing.MAY_ANSWER_LATER)
+MAY_ANSWER_LATER = (MetadataUnavailable, BookieUnavailable, RequestTimedOut, TooManyRequests)
 """Errors of the store and of bookies that may answer later."""
 
 T = TypeVar("T")

@@ -4,13 +4,14 @@ There is no index either when all ledgers were deleted whose logs are still here
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+
+from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.at_once import at_once
 from bookkeeper_tx.bookie.garbage.garbage_ledgers import LOOKED_UP_AT_ONCE
-from bookkeeper_tx.bookie.garbage.storage import Collected
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, count, finished_names
 from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger, RefusedToStart, StorageFailed
@@ -18,23 +19,22 @@ from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId, ledger_name
 from bookkeeper_tx.threads.worker import Threads
 
+log = Logger()
+
 
 async def refuse_lost_indexes(
     disk: Disk,
     directories: Sequence[str],
-    collections: Iterable[Collected],
     knows: Callable[[int], bool],
     worker: Threads,
     store: MetadataStore,
     bookie_id: BookieId,
 ) -> None:
-    """Raise RefusedToStart if no ledger has an index, but a log has entries of one that the store gives to the bookie.
+    """Raise RefusedToStart if a log has entries of a ledger that the store gives to the bookie, and that has no index.
 
-    ``directories`` have the logs.  ``knows(ledger_id)`` tells what the replay of the journal has brought, so this comes
-    after it.  Raises MetadataError and OSError, too.
+    To be called when there is no index at all.  ``directories`` have the logs.  ``knows(ledger_id)`` tells what the
+    replay of the journal has brought, so this comes after it.  Raises MetadataError and OSError, too.
     """
-    if any(next(each.ledger_ids(), None) is not None for each in collections):
-        return
     looked_up = LedgerIds()
     for path, name in _logs(disk, directories):
         found = await worker.run(_ledgers_in, disk, path, name)
@@ -61,8 +61,9 @@ def _logs(disk: Disk, directories: Sequence[str]) -> list[tuple[str, LogName]]:
 def _ledgers_in(disk: Disk, directory: str, name: LogName) -> Iterator[int] | tuple[()]:
     try:
         return count(disk, directory, name).ledger_ids()
-    except StorageFailed:
-        return ()  # the collector tells of it
+    except (StorageFailed, OSError) as error:
+        log.error("entry log {name} tells nothing: {error}", name=name.file_name, error=error)
+        return ()
 
 
 async def _is_here(store: MetadataStore, bookie_id: BookieId, ledger_id: int) -> bool:

@@ -62,27 +62,17 @@ def select_ledgers(store: BlockingStore, options: Options) -> Selection:
 
 def _warn_of_tags(ledgers: Iterable[SelectedLedger], wanted: Mapping[str, str], scope_id: int | None) -> None:
     """Log which of the wanted tags no ledger has: most likely it is a typing error, and the answer would be no rows."""
+    where = "of any scope" if scope_id is None else f"of scope {scope_id}"
     absent = dict(wanted)
     for each in ledgers:
         absent = {key: value for key, value in absent.items() if not has_custom_metadata(each.metadata, {key: value})}
         if not absent:
             break
     for key, value in absent.items():
-        log.warning(
-            "option ledgerMetadata.%s = %r: no ledger %s has this custom metadata", key, value, _where(scope_id)
-        )
+        log.warning("option ledgerMetadata.%s = %r: no ledger %s has this custom metadata", key, value, where)
     if not absent:
-        warn_of_tags_together(wanted, scope_id)
-
-
-def warn_of_tags_together(wanted: Mapping[str, str], scope_id: int | None) -> None:
-    """Log that no ledger has all of the wanted tags, so that no rows are not taken for a good answer."""
-    names = " and ".join(f"ledgerMetadata.{key}" for key in wanted)
-    log.warning("options %s: no ledger %s has all of this custom metadata", names, _where(scope_id))
-
-
-def _where(scope_id: int | None) -> str:
-    return "of any scope" if scope_id is None else f"of scope {scope_id}"
+        names = " and ".join(f"ledgerMetadata.{key}" for key in wanted)
+        log.warning("options %s: no ledger %s has all of this custom metadata", names, where)
 
 
 def chosen_ids(store: BlockingStore, options: Options) -> tuple[list[int], list[int]]:

@@ -1,5 +1,6 @@
 """Ledgers shared out among the tasks that read replicas: by size, or by number if the ledgers are very many."""
 
+import logging
 from collections.abc import Sequence
 from math import ceil
 from typing import Final
@@ -13,7 +14,6 @@ from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.filters import IdFilter
 from bookkeeper_tx.spark.plan.ledger_chunks import ChosenLedgers, Chunk, read_chunk
-from bookkeeper_tx.spark.plan.ledger_selection import warn_of_tags_together
 from bookkeeper_tx.spark.replicas.pieces import Share
 
 SIZES_LOOKED_AT_MAX: Final = 100_000
@@ -23,6 +23,8 @@ CHUNK_MAX: Final = 200
 """Ledgers of one task if their sizes are not known."""
 
 _ROUNDING: Final = 1e-9
+
+log = logging.getLogger(__name__)
 
 
 @frozen
@@ -59,8 +61,9 @@ def plan(store: BlockingStore, chosen: ChosenLedgers, options: Options) -> list[
         return [Task(chunk, Share(), target.entries) for chunk in chosen.chunks(CHUNK_MAX, options.min_partitions)]
     read = read_chunk(store, chosen.chunk(chosen.ids), options)
     sizes = [_size(ledger_id, found) for ledger_id, found in read]
-    if options.ledger_metadata and not sizes:
-        warn_of_tags_together(options.ledger_metadata, options.scope)
+    if options.ledger_metadata and chosen.ids and not sizes:
+        names = " and ".join(f"ledgerMetadata.{key}" for key in options.ledger_metadata)
+        log.warning("options %s: none of %d ledgers has all of this custom metadata", names, len(chosen.ids))
     return plan_sizes(chosen, sizes, target, options.min_partitions)
 
 

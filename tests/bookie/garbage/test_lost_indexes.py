@@ -31,7 +31,6 @@ def look(bench: Bench) -> None:
             refuse_lost_indexes(
                 bench.disk,
                 [DIRECTORY],
-                [storage.collection],
                 lambda ledger_id: storage.ledger(ledger_id) is not None,
                 bench.worker,
                 store,
@@ -74,12 +73,6 @@ def test_without_an_answer_of_the_store_nobody_knows(stored: Bench) -> None:
     bench.store.read_error = MetadataUnavailable("away")
     with pytest.raises(MetadataUnavailable):
         look(bench)
-
-
-def test_with_any_index_the_store_is_not_asked(stored: Bench) -> None:
-    bench = without_index(stored, 1, 2)
-    bench.store.read_error = MetadataUnavailable("away")
-    look(bench)
 
 
 def test_what_the_journal_has_brought_is_known(stored: Bench) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
 from tests.cli.bktx_process import bktx
 from tests.cli.bookie.bookie_files import objects
-from tests.integration.support.our_client import OurClient, append, read
+from tests.integration.support.our_client import OurClient, append, poll, read
 
 SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20, "journalMaxSizeMB": 1}
 PAYLOADS = [b"%d" % each * 300 for each in range(1500)]
@@ -89,16 +89,31 @@ def test_a_killed_bookie_is_looked_at_and_its_lost_indexes_are_made_anew(bookie:
     check(bookie, ledger_ids)
 
 
-def test_without_any_index_it_does_not_start_until_they_are_made_anew(bookie: LocalBookie) -> None:
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_without_any_index_it_does_not_start_until_they_are_made_anew(bookie: LocalBookie, how: str) -> None:
     ledger_ids = write(bookie)
     assert bookie.stop() == 0
+    start(bookie)
+    with OurClient(uri_of(bookie)) as ours:
+        # Of the one the journal has the end only, of the other all.
+        writer = ours.create_ledger(password=b"secret")
+        append(writer, PAYLOADS[:1000])
+        poll(lambda: any(data_of(bookie).rglob(f"{writer.ledger_id}.idx")))
+        append(writer, PAYLOADS[1000:])
+        ledger_ids.append(writer.ledger_id)
+        ledger_ids += [ours.create_ledger(password=b"secret").ledger_id]
+    if how == "stopped":
+        assert bookie.stop() == 0
+    else:
+        bookie.kill()
     for path in data_of(bookie).rglob("*.idx"):
         path.unlink()
-    with pytest.raises(BookieFailed, match=r"no ledger has an index here, .* bktx bookie rebuild-index"):
-        start(bookie)
+    for _ in range(2):
+        with pytest.raises(BookieFailed, match=r"no ledger has an index here, .* bktx bookie rebuild-index"):
+            start(bookie)
     run(bookie, "rebuild-index --data", data_of(bookie))
     start(bookie)
-    check(bookie, ledger_ids)
+    check(bookie, ledger_ids[:-1])
 
 
 @pytest.mark.full

@@ -111,7 +111,7 @@ def test_custom_metadata_that_no_ledger_has_is_warned_of(caplog: pytest.LogCaptu
     given = {"metadataServiceUri": "sqlite:///m", "ledgerMetadata.aplication": "orders"}
     store: Any = StoreOfDict({1: closed_ledger(250, custom_metadata={"application": b"orders"})})
     assert plan(store, ChosenLedgers((1,), frozenset()), Options.from_spark(given, Use.REPLICAS)) == []
-    assert "options ledgerMetadata.aplication: no ledger of scope 0 has all of this custom metadata" in caplog.text
+    assert "options ledgerMetadata.aplication: none of 1 ledgers has all of this custom metadata" in caplog.text
 
 
 def test_of_very_many_ledgers_only_the_ids_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
