@@ -45,6 +45,7 @@ class Started:
         check_directories: Any = lambda: None,
         read_only: bool = False,
         more_journals: Any = (),
+        on_unindexed: Any = None,
         **settings: Any,
     ) -> None:
         self.clock = Clock()
@@ -54,6 +55,7 @@ class Started:
         self.bookie = Bookie(
             *parts, check_directories=check_directories, read_only=read_only, more_journals=more_journals
         )
+        self.bookie.on_unindexed = on_unindexed or self.bookie.on_unindexed
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
         result_of(starting)
@@ -103,6 +105,30 @@ def test_what_is_in_the_journal_is_served_before_it_is_flushed(disk: CrashingDis
     assert disk.exists(f"{DIRECTORY}/0.log")
     assert [bookie.read(entry_id) for entry_id in range(8)] == [entry(each) for each in range(8)]
     assert bookie.read(LAST_ENTRY) == entry(7)
+
+
+@index_files_only
+def test_a_start_without_indexes_may_be_refused_before_anything_is_written_unless_nothing_was_flushed(
+    disk: CrashingDisk,
+) -> None:
+    async def refuse() -> None:
+        raise RefusedToStart("no indexes")
+
+    disk.restart()
+    bookie = Started(disk, on_unindexed=refuse)  # all is in the journal
+    bookie.clock.advance(30)
+    bookie.flushing.run_all()
+    disk.restart()
+    Started(disk, on_unindexed=refuse)
+    index = f"{DIRECTORY}/0/{LEDGER:x}/{LEDGER:x}.idx"
+    disk.remove(index)
+    disk.sync_directory(f"{DIRECTORY}/0/{LEDGER:x}")
+    mark = disk.read(f"{DIRECTORY}/lastMark")
+    for _ in range(2):
+        disk.restart()
+        with pytest.raises(RefusedToStart, match="no indexes"):
+            Started(disk, on_unindexed=refuse)
+        assert (disk.exists(index), disk.read(f"{DIRECTORY}/lastMark")) == (False, mark)
 
 
 @pytest.mark.parametrize("is_flushed", [True, False])
