@@ -4,7 +4,7 @@ There is no index either when all ledgers were deleted whose logs are still here
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from twisted.logger import Logger
@@ -58,7 +58,7 @@ def _logs(disk: Disk, directories: Sequence[str]) -> list[tuple[str, LogName]]:
     return sorted(found, key=lambda each: each[1], reverse=True)
 
 
-def _ledgers_in(disk: Disk, directory: str, name: LogName) -> Iterator[int] | tuple[()]:
+def _ledgers_in(disk: Disk, directory: str, name: LogName) -> Iterable[int]:
     try:
         return count(disk, directory, name).ledger_ids()
     except (StorageFailed, OSError) as error:

@@ -152,3 +152,22 @@ class Bench:
         from tests.bookie.storage.storages import read
 
         return [read(self.storage, ledger_id, each) for each in ids]
+
+
+def with_two_logs(disk: CrashingDisk) -> Bench:
+    """Return a bookie with a log of ledgers 1 and 2, and one of 3."""
+    bench = Bench(disk)
+    bench.stored(1, 1000)
+    bench.stored(2, 1000)
+    bench.stored(3, 2000)
+    return bench
+
+
+def without_index(before: Bench, *ledger_ids: int) -> Bench:
+    """Return the bookie after a restart, before which index files were lost."""
+    result_of(before.storage.stop())
+    for ledger_id in ledger_ids:
+        before.disk.remove(f"{DIRECTORY}/0/{ledger_id}/{ledger_id}.idx")
+    after = Bench(before.disk)
+    after.store.ledgers = before.store.ledgers
+    return after

@@ -3,31 +3,16 @@
 import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
-from tests.bookie.garbage.bookies import ELSEWHERE, Bench
+from tests.bookie.crashing_disk import CrashingDisk
+from tests.bookie.garbage.bookies import ELSEWHERE, Bench, with_two_logs, without_index
 from tests.bookie.seams import entry
 from tests.bookie.storage.storages import read
-from tests.conftest import result_of
 
 
 @pytest.fixture
 def bench(disk: CrashingDisk) -> Bench:
     """A log of ledgers 1 and 2, and one of 3, after a restart without the index of ledger 1."""
-    before = Bench(disk)
-    before.stored(1, 1000)
-    before.stored(2, 1000)
-    before.stored(3, 2000)
-    return without_index(before, 1)
-
-
-def without_index(before: Bench, *ledger_ids: int) -> Bench:
-    """Return the bookie after a restart, before which index files were lost."""
-    result_of(before.storage.stop())
-    for ledger_id in ledger_ids:
-        before.disk.remove(f"{DIRECTORY}/0/{ledger_id}/{ledger_id}.idx")
-    after = Bench(before.disk)
-    after.store.ledgers = before.store.ledgers
-    return after
+    return without_index(with_two_logs(disk), 1)
 
 
 def looked_up(bench: Bench) -> list[int]:

@@ -8,19 +8,13 @@ from twisted.internet.defer import Deferred
 from bookkeeper_tx.bookie.garbage.lost_indexes import refuse_lost_indexes
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, RefusedToStart
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
-from tests.bookie.garbage.bookies import BOOKIE, ELSEWHERE, Bench
-from tests.bookie.garbage.test_absent_ledgers import without_index
+from tests.bookie.garbage.bookies import BOOKIE, ELSEWHERE, Bench, with_two_logs, without_index
 from tests.conftest import result_of
 
 
 @pytest.fixture
 def stored(disk: CrashingDisk) -> Bench:
-    """Logs of ledgers 1 and 2, and of 3."""
-    bench = Bench(disk)
-    bench.stored(1, 1000)
-    bench.stored(2, 1000)
-    bench.stored(3, 2000)
-    return bench
+    return with_two_logs(disk)
 
 
 def look(bench: Bench) -> None:
