@@ -203,16 +203,19 @@ class Bookie:
         """
         self._storage.start()
         has_indexes = any(next(each.ledger_ids(), None) is not None for each in self.collections)
-        sink = StorageSink(self._storage, "the file system is read-only" if self._read_only else "")
         mark = self._at_start.read_mark()
         is_first = set(marks_of(mark)) == {BEGINNING}  # then the journal has all that was acknowledged
         self._unindexed = not (has_indexes or is_first)
+        # An index that this replay makes would be one for the next start, whatever comes of this one.
+        unindexed = "nothing is flushed before it is known that no index is lost" if self._unindexed else ""
+        sink = StorageSink(self._storage, "the file system is read-only" if self._read_only else unindexed)
         if not is_first and not self._read_only:
             self._confirm(mark)
         try:
             replayed = self._at_start.replay(mark, sink, self._read_only)
         except ReplayTooLong as error:
-            raise RefusedToStart(f"{error}. {self._at_start.way_out(mark, self._read_only)}") from error
+            way_out = self._at_start.way_out(mark, self._read_only, self._unindexed)
+            raise RefusedToStart(f"{error}. {way_out}") from error
         sink.finish()
         if self._config.local_consistency_check and not self._unindexed:
             self._check_entries()

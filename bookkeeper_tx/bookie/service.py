@@ -221,11 +221,18 @@ class BookieService(Service):
         self, bookie: Bookie, directories: Directories, identity: Identity, bookie_id: BookieId
     ) -> "Integrity | None":
         """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
-        if self._config.journal_data_written:  # else a kill may leave entries of which neither index nor journal knows
-            bookie.on_unindexed = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
+        refuse_lost_indexes = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
         if not self._config.data_integrity_checking:
-            self._note_run(bookie, directories)
+            note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
+            tells_of_loss = note.tells_of_loss()
+            # After a kill without entries in the journal there may be some of which neither index nor journal knows.
+            if self._config.journal_data_written or not tells_of_loss:
+                bookie.on_unindexed = refuse_lost_indexes
             await bookie.start()
+            if not directories.read_only:
+                if not tells_of_loss:
+                    bookie.on_clean_stop = note.remove
+                self._note_run(note)
             return None
         # Only here, because it has a client.
         from bookkeeper_tx.bookie.integrity.integrity import Integrity
@@ -233,6 +240,8 @@ class BookieService(Service):
         workers, storage = (self._workers["read"], self._workers["flush"]), bookie.parts.storage
         integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
         integrity.before_replay(directories, identity.lost)
+        if not integrity.loss_known:
+            bookie.on_unindexed = refuse_lost_indexes
         bookie.on_clean_stop = integrity.stopped_cleanly
         await bookie.start()
         await integrity.before_serving()
@@ -251,19 +260,15 @@ class BookieService(Service):
             bookie_id,
         )
 
-    def _note_run(self, bookie: Bookie, directories: Directories) -> None:
+    def _note_run(self, note: RunNote) -> None:
         """Note that a bookie runs which does not check its data: a later start may, and what a kill has lost is lost.
 
         So the note of an earlier kill stays, also after a clean stop.
         """
-        note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
-        if not directories.read_only:
-            if not note.tells_of_loss():
-                bookie.on_clean_stop = note.remove
-            try:
-                note.write()
-            except OSError as error:
-                log.error("if the bookie is killed nobody will know that entries are lost: {error}", error=error)
+        try:
+            note.write()
+        except OSError as error:
+            log.error("if the bookie is killed nobody will know that entries are lost: {error}", error=error)
 
     def _worker(self, name: str, threads: int = 1) -> Worker:
         worker = self._workers[name] = self._make_threads(self._reactor, name, threads)

@@ -131,6 +131,50 @@ def test_a_start_without_indexes_may_be_refused_before_anything_is_written_unles
         assert (disk.exists(index), disk.read(f"{DIRECTORY}/lastMark")) == (False, mark)
 
 
+@index_files_only
+def test_a_start_without_indexes_makes_none_however_long_the_journal_is(disk: CrashingDisk) -> None:
+    async def refuse() -> None:
+        raise RefusedToStart("no indexes")
+
+    Started(disk).flushing.run_all()
+    bookie = Started(disk)
+    for entry_id in range(10):
+        bookie.ask(AddRequests(0x02010000, KEY, run_of(entry_id, 1000, ledger_id=OTHER_LEDGER)))
+    index = f"{DIRECTORY}/0/{LEDGER:x}/{LEDGER:x}.idx"
+    disk.remove(index)
+    disk.sync_directory(f"{DIRECTORY}/0/{LEDGER:x}")
+    too_long = r"it has \d+ bytes: give the bookie a write cache"
+    for write_cache_bytes_max, why in [(3000, "no indexes"), (1000, too_long)]:
+        for _ in range(2):
+            disk.restart()
+            with pytest.raises(RefusedToStart, match=f"(?i){why}"):
+                Started(disk, on_unindexed=refuse, write_cache_bytes_max=write_cache_bytes_max)
+            assert not disk.exists(index.replace(f"{LEDGER:x}", f"{OTHER_LEDGER:x}"))
+    disk.restart()
+    bookie = Started(disk, write_cache_bytes_max=3000)
+    bookie.flushing.run_all()
+    assert len(bookie.ask(ReadRequests(0x02020000, OTHER_LEDGER, (9,), None))[28:]) == 1000
+
+
+@index_files_only
+def test_requests_for_a_ledger_whose_index_is_lost_fail(disk: CrashingDisk) -> None:
+    bookie = Started(disk)
+    bookie.add_among_others(4, 41)
+    bookie.flushing.run_all()
+    disk.remove(f"{DIRECTORY}/0/{LEDGER:x}/{LEDGER:x}.idx")
+    disk.sync_directory(f"{DIRECTORY}/0/{LEDGER:x}")
+    disk.restart()
+    bookie = Started(disk)
+    bookie.flushing.run_all()
+    (collection,) = bookie.bookie.collections
+    collection.note_absent(LEDGER, is_gone=False)
+    for _ in range(2):
+        assert bookie.read(0) == bookie.read(0, Flag.FENCING) == EIO
+        assert bookie.add(6)[8:12] == bookie.add(6, flags=Flag.RECOVERY_ADD)[8:12] == EIO
+        assert bookie.ask(AddRequests(0x02010000, KEY, run_of(9, 41, ledger_id=OTHER_LEDGER)))[8:12] == bytes(4)
+    assert EIO in bookie.add_among_others(7, 41)
+
+
 @pytest.mark.parametrize("is_flushed", [True, False])
 @pytest.mark.parametrize("adding", [Started.add, Started.add_among_others])
 def test_the_first_of_two_copies_stays_over_a_crash(

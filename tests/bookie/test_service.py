@@ -1,5 +1,6 @@
-"""bookkeeper_tx.bookie.service: which threads a bookie has, and what runs on them."""
+"""bookkeeper_tx.bookie.service: which threads a bookie has, what runs on them, and what its start finds out."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,17 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.journal.last_mark import LogMark, write_last_mark
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import MetadataUnavailable
+from bookkeeper_tx.model import DigestType, Fragment, LedgerMetadata
+from protocol_specs.disk.journal import HEADER_SIZE
 from tests.bookie.http.asked import ADDRESS, reply_in
 from tests.bookie.metrics.measured_bookie import samples_in
+from tests.bookie.seams import KEY, run_of
+from tests.bookie.storage.storages import add, flush, new_storage
 from tests.bookie.workers import SteppedWorker
 from tests.conftest import result_of
 from tests.metadata.zookeeper.zookeeper_world import World
@@ -219,6 +225,57 @@ def test_a_kill_that_has_lost_entries_is_known_when_data_are_checked_from_then_o
     Serving(tmp_path, world.unstarted()[0], data_integrity_checking=True).stop()
     assert note.with_name("ledgersMarked").exists()
     assert not note.exists()
+
+
+def left_without_index(directory: Path, world: World, **settings: Any) -> None:
+    """Have a bookie with an entry log, of a ledger whose metadata name it, and with no index."""
+    Serving(directory, world.open()[0], **settings).stop()
+    disk, current = Disk(), str(directory / "data/current")
+    with_entries = new_storage(disk, current, indexes=[str(directory)])
+    with_entries.open_for(7, KEY)
+    add(with_entries, run_of(0, 1000, ledger_id=7))
+    flush(with_entries)
+    result_of(with_entries.stop())
+    (journal,) = (directory / "data/current").glob("*.txn")
+    write_last_mark(disk, [current], LogMark(int(journal.stem, 16), HEADER_SIZE))
+    metadata = LedgerMetadata(1, 1, 1, [Fragment(0, ("127.0.0.1:3181",))], DigestType.CRC32C, b"pw")
+    store = world.unstarted()[0]
+    result_of(store.start())
+    result_of(store.create_ledger(7, metadata))
+
+
+@pytest.mark.parametrize("journal_data_written", [True, False])
+def test_a_start_without_indexes_is_refused_unless_a_kill_can_have_left_entries_nobody_knows(
+    tmp_path: Path, journal_data_written: bool
+) -> None:
+    world, settings = World(), {"journal_data_written": journal_data_written}
+    left_without_index(tmp_path, world, **settings)
+    note, noted = tmp_path / "data/current/DIRTY", []
+    for _ in range(2):
+        store, _ = world.unstarted()
+        read_ledger = store.read_ledger
+        store.read_ledger = lambda ledger_id, of=read_ledger: (noted.append(note.exists()), of(ledger_id))[1]
+        refused = Serving(tmp_path, store, serves=False, **settings)
+        assert "no ledger has an index here, but" in refused.said[0]
+        refused.stop()
+    assert noted == [False, False], "a kill during the refused start would be taken for that of one that served"
+    note.write_bytes(b"journalWriteData=false\n")
+    Serving(tmp_path, world.unstarted()[0], serves=not journal_data_written, **settings).stop()
+
+
+def test_where_all_ledgers_are_marked_a_start_needs_no_index(tmp_path: Path) -> None:
+    world, indexes = World(), tmp_path / "indexes"
+    settings = {"index_directories": (str(indexes),), "data_integrity_checking": True}
+    left_without_index(tmp_path, world, **settings)
+    refused = Serving(tmp_path, world.unstarted()[0], serves=False, **settings)
+    assert "no ledger has an index here, but" in refused.said[0]
+    refused.stop()
+    shutil.rmtree(indexes)
+    settings["data_integrity_stamp_missing_cookies"] = True
+    marking = Serving(tmp_path, world.unstarted()[0], serves=False, **settings)
+    marking.reactor.pump([0.1] * 10)
+    assert "listening" in marking.said[0], "all ledgers are in limbo, durably"
+    marking.stop()
 
 
 def test_a_run_is_noted_over_the_note_of_a_java_bookie_that_was_killed(tmp_path: Path) -> None:

@@ -107,6 +107,11 @@ class Integrity:
             for path in forget_marks(self._disk, journals, directories.ledgers):
                 log.warn("removed {path}: the journal file that it marks is gone", path=path)
 
+    @property
+    def loss_known(self) -> bool:
+        """Whether :meth:`before_replay` has found that entries may be lost, so that all ledgers will be marked."""
+        return bool(self._reason)
+
     async def before_serving(self) -> None:
         """Put all ledgers into limbo that the bookie should have, durably, if entries may be lost: before its cookies.
 

@@ -46,13 +46,16 @@ class JournalsAtStart:
             tuple(dropped for each in replayed for dropped in each.dropped),
         )
 
-    def way_out(self, mark: LogMark, read_only: bool) -> str:
-        """Tell what to do when what the journals have behind ``mark`` can neither be flushed nor be kept in memory."""
+    def way_out(self, mark: LogMark, read_only: bool, unindexed: bool) -> str:
+        """Tell what to do when what the journals have behind ``mark`` can neither be flushed nor be kept in memory.
+
+        ``unindexed``: it must not be flushed.
+        """
         size, first = self.bytes_behind(mark), ", ".join(self.first_needed(mark))
-        room = f"free as many on the disk of {', '.join(self._ledger_directories)}"
-        room = "mount it for writing" if read_only else room
+        room = f"free as many on the disk of {', '.join(self._ledger_directories)}, or "
+        room = "mount it for writing, or " if read_only else "" if unindexed else room
         return (
-            f"It has {size} bytes: {room}, or give the bookie a write cache of so many (skipListSizeLimit). "
+            f"It has {size} bytes: {room}give the bookie a write cache of so many (skipListSizeLimit). "
             f"Only journal files older than {first} may be moved away"
         )
 

@@ -31,6 +31,8 @@ class StorageSink:
     def __init__(self, storage: AnyStorage, flush_error: str = "") -> None:
         self._storage = storage
         self._flush_error = flush_error
+        self._flush_failed = False
+        """Whether a flush has left something that the next one begins with."""
         self.skipped = 0
         """Records of deleted ledgers."""
 
@@ -74,6 +76,7 @@ class StorageSink:
         try:
             self._storage.flush_now()
         except OSError as error:
+            self._flush_failed = True
             self._flush_error = f"it cannot be flushed: {error}"
             log.error("{error}; the replay goes on in memory", error=self._flush_error)
 
@@ -82,7 +85,7 @@ class StorageSink:
 
         One in limbo stays: it may have been put there after it was deleted, since its metadata name this bookie again.
         """
-        if self._flush_error:
+        if self._flush_failed or (self._flush_error and self._storage.collection.has_ledger(ledger_id)):
             return  # nothing can be removed; the next garbage collection finds it again
         ledger = None
         with contextlib.suppress(StorageFailed):  # a damaged index may go

@@ -30,7 +30,7 @@ class ReplayedLedgers:
         if self._ledgers.has_index(ledger_id):
             raise RefusedToStart(
                 f"index {self._indexes.path(ledger_id)} has no header, and the journal has records of its ledger but "
-                "not its key: bring back the file, or remove it to give up the ledger"
+                "not its key: bring back the file, or have bktx bookie regenerate-index make it anew"
             )
 
     def delete(self, ledger_id: int) -> None:

@@ -84,6 +84,33 @@ def test_what_a_replay_could_not_flush_is_flushed_before_what_came_later(disk: C
     assert [read(again, 7, each) for each in (0, 1)] == [entry(0, 2000), entry(1, 300)]
 
 
+def test_a_deletion_after_a_flush_that_failed_harms_no_other_ledger(disk: CrashingDisk) -> None:
+    storage = new_storage(disk, DIRECTORY, serving=False, write_cache_bytes_max=1000)
+    sink = StorageSink(storage)
+    for ledger_id in (7, 8):
+        sink.key(ledger_id, KEY)
+        sink.entries(run_of(0, 300, ledger_id=ledger_id))
+    disk.fail_writes(1)
+    sink.entries(run_of(1, 2000, ledger_id=8))
+    sink.deleted(7)
+    sink.finish()
+    assert storage.flush_unfinished
+    storage.flush_now()
+    assert not storage.dirty
+    assert [read(storage, 8, each) for each in (0, 1)] == [entry(0, 300, 8), entry(1, 2000, 8)]
+    assert storage.ledger(7) is not None, "the next garbage collection finds it"
+
+
+def test_a_deletion_is_taken_in_memory_while_nothing_is_flushed(disk: CrashingDisk) -> None:
+    storage = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(storage, "nothing is flushed yet")
+    sink.key(7, KEY)
+    sink.entries(run_of(0, 300))
+    sink.deleted(7)
+    assert storage.ledger(7) is None
+    assert not storage.dirty
+
+
 def test_the_key_in_the_index_stands(disk: CrashingDisk, storage: LedgerStorage) -> None:
     StorageSink(storage).key(7, KEY)
     flush(storage)

@@ -124,13 +124,16 @@ def test_a_recovering_client_does_not_take_it_for_a_witness_of_absence(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("wiped", only("data", ["journal", "data"]))
-def test_a_bookie_that_has_lost_one_of_two_disks_starts_and_copies(tmp_path: Path, wiped: str) -> None:
-    disks = {name: tmp_path / name for name in ("journal", "data")}
+@pytest.mark.parametrize("wiped", only("data", ["journal", "data", "index"]))
+def test_a_bookie_that_has_lost_one_of_its_disks_starts_and_copies(tmp_path: Path, wiped: str) -> None:
+    disks = {name: tmp_path / name for name in ("journal", "data", "index")}
     with LocalCluster(tmp_path, 2, settings=SETTINGS) as cluster, OurClient(cluster.metadata_uri) as client:
         apart = ["--journal-dir", str(disks["journal"]), "--data", str(disks["data"])]
-        bookie = cluster.bookies[cluster.add_bookie(options=apart)]
+        indexes = {"indexDirectories": disks["index"]}
+        bookie = cluster.bookies[cluster.add_bookie(settings=indexes, options=apart)]
         ledgers = [append_and_close(client.create_ledger(3, 3, 3), payloads(300)) for _ in range(3)]
+        assert bookie.stop() == 0  # so that a mark is in the ledger directory
+        cluster.restart(2)
         abandoned = client.create_ledger(3, 3, 3)
         append(abandoned, payloads(100))
         bookie.kill()
