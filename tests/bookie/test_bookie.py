@@ -156,25 +156,6 @@ def test_a_start_without_indexes_makes_none_however_long_the_journal_is(disk: Cr
     assert len(bookie.ask(ReadRequests(0x02020000, OTHER_LEDGER, (9,), None))[28:]) == 1000
 
 
-@index_files_only
-def test_requests_for_a_ledger_whose_index_is_lost_fail(disk: CrashingDisk) -> None:
-    bookie = Started(disk)
-    bookie.add_among_others(4, 41)
-    bookie.flushing.run_all()
-    disk.remove(f"{DIRECTORY}/0/{LEDGER:x}/{LEDGER:x}.idx")
-    disk.sync_directory(f"{DIRECTORY}/0/{LEDGER:x}")
-    disk.restart()
-    bookie = Started(disk)
-    bookie.flushing.run_all()
-    (collection,) = bookie.bookie.collections
-    collection.note_absent(LEDGER, is_gone=False)
-    for _ in range(2):
-        assert bookie.read(0) == bookie.read(0, Flag.FENCING) == EIO
-        assert bookie.add(6)[8:12] == bookie.add(6, flags=Flag.RECOVERY_ADD)[8:12] == EIO
-        assert bookie.ask(AddRequests(0x02010000, KEY, run_of(9, 41, ledger_id=OTHER_LEDGER)))[8:12] == bytes(4)
-    assert EIO in bookie.add_among_others(7, 41)
-
-
 @pytest.mark.parametrize("is_flushed", [True, False])
 @pytest.mark.parametrize("adding", [Started.add, Started.add_among_others])
 def test_the_first_of_two_copies_stays_over_a_crash(

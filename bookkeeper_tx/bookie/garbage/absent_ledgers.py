@@ -1,8 +1,7 @@
 """Ledgers that have entries in logs, but no index here: deleted ones, or such whose index somebody has lost.
 
 Of the latter the entry logs are all that is left, and an index can be made anew from them.  So a ledger is gone only if
-it was deleted here since the start, or the metadata store says so, as of garbage that has an index.  One whose index
-is lost is a failure of the storage from then on, not an unknown ledger.
+it was deleted here since the start, or the metadata store says so, as of garbage that has an index.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -70,8 +69,6 @@ class AbsentLedgers:
                 self.error = error
                 return
             for ledger_id, is_gone in answers:
-                if self.is_absent(ledger_id):  # yet
-                    self._storage.note_absent(ledger_id, is_gone)
                 (self._gone if is_gone else self._wanted).add(ledger_id)
             await self._pace.spend(len(some))
 

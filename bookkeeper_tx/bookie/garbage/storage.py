@@ -33,12 +33,6 @@ class Collected(Protocol):
     def has_deleted(self, ledger_id: int) -> bool:
         """Tell whether a ledger was deleted since the start; may be called from any thread."""
 
-    def note_absent(self, ledger_id: int, is_gone: bool) -> None:
-        """Take notice that a ledger which has entries in logs, and no index, is gone, or else that its index is lost.
-
-        Of the latter nobody hears that there is no such ledger: it fails with StorageFailed.
-        """
-
     def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
         """Delete ledgers, durably; fires with those that are gone.
 

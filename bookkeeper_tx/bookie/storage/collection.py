@@ -97,9 +97,6 @@ class StorageCollection:
     def has_deleted(self, ledger_id: int) -> bool:
         return ledger_id in self._deleted_here
 
-    def note_absent(self, ledger_id: int, is_gone: bool) -> None:
-        self._table.note_lost(ledger_id, not is_gone)
-
     def delete_ledgers(self, ledger_ids: Sequence[int]) -> Deferred[list[int]]:
         return self._between_flushes(self._delete_ledgers, ledger_ids)
 

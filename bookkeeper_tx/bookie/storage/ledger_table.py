@@ -39,8 +39,6 @@ class LedgerTable:
         self._count_max = count_max
         self._with_index = LedgerIds()
         """The ledgers that have an index file; the disk has no other."""
-        self._lost = LedgerIds()
-        """Ledgers without one that should have one."""
         self._has_flushed = False
         """Whether this process has written any index."""
         self._recent: OrderedDict[int, Ledger] = OrderedDict()
@@ -70,7 +68,7 @@ class LedgerTable:
 
     def knows(self, ledger_id: int) -> bool:
         """Tell whether :meth:`find` answers from memory: the ledger is there, or there is certainly none."""
-        return ledger_id in self._recent or not self._is_on_disk(ledger_id) or ledger_id in self._alive
+        return ledger_id in self._recent or ledger_id not in self._with_index or ledger_id in self._alive
 
     def is_unreadable(self, ledger_id: int) -> bool:
         """Tell whether :meth:`find` raises the error of a :meth:`read` that a request still holds."""
@@ -86,17 +84,16 @@ class LedgerTable:
         if ledger is not None:
             self._recent.move_to_end(ledger_id)
             return ledger
+        if ledger_id not in self._with_index and ledger_id not in self._alive:
+            return None
         ledger = self._alive.get(ledger_id)
         if ledger is None:
-            if not self._is_on_disk(ledger_id):
-                return None
             error = self._unreadable.get(ledger_id)
             if error is not None:
                 raise StorageFailed(*error.args)  # the traceback of the first would hold what holds it
             ledger = self.read(ledger_id)
             if ledger is None:
                 return None
-            self._index_found(ledger_id)
         self._keep(ledger)
         return ledger
 
@@ -109,7 +106,7 @@ class LedgerTable:
         if header is None:
             if self.replaying:
                 return None
-            raise StorageFailed(f"the index of ledger {ledger_name(ledger_id)} has vanished, or was lost")
+            raise StorageFailed(f"the index of ledger {ledger_name(ledger_id)} has vanished")
         return self._load(ledger_id, header)
 
     def keep(self, ledger: Ledger) -> Ledger:
@@ -118,10 +115,9 @@ class LedgerTable:
         A ledger that a request holds is found here, however many others come.
         """
         self._unreadable.pop(ledger.ledger_id, None)
-        if not self._is_on_disk(ledger.ledger_id):  # it was deleted while it was read
+        if ledger.ledger_id not in self._with_index:  # it was deleted while it was read
             ledger.deleted = True
             return ledger
-        self._index_found(ledger.ledger_id)
         kept = self._alive.get(ledger.ledger_id)
         if kept is None:
             self._keep(kept := ledger)
@@ -155,27 +151,13 @@ class LedgerTable:
         """Return the ledgers that have an index file now, ascending."""
         return self._with_index.ascending()
 
-    def note_lost(self, ledger_id: int, is_lost: bool) -> None:
-        """Have :meth:`find` raise StorageFailed for a ledger that should have an index file and has none, or not so."""
-        (self._lost.add if is_lost else self._lost.discard)(ledger_id)
-
     def forget(self, ledger_id: int) -> None:
         """Know nothing of a ledger any more: its index file is going to be removed."""
         self._with_index.discard(ledger_id)
-        self._lost.discard(ledger_id)
         self._recent.pop(ledger_id, None)
         ledger = self._alive.pop(ledger_id, None)
         if ledger is not None:
             ledger.deleted = True
-
-    def _is_on_disk(self, ledger_id: int) -> bool:
-        """Tell whether a ledger that is not in memory can be here all the same."""
-        return ledger_id in self._with_index or ledger_id in self._lost
-
-    def _index_found(self, ledger_id: int) -> None:
-        if ledger_id in self._lost:  # somebody has brought it back
-            self._lost.discard(ledger_id)
-            self._with_index.add(ledger_id)
 
     def _keep(self, ledger: Ledger) -> None:
         self._alive[ledger.ledger_id] = self._recent[ledger.ledger_id] = ledger

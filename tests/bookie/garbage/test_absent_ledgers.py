@@ -2,11 +2,11 @@
 
 import pytest
 
-from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger, StorageFailed
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
+from bookkeeper_tx.errors import MetadataUnavailable
+from tests.bookie.crashing_disk import CrashingDisk
 from tests.bookie.garbage.bookies import ELSEWHERE, Bench, with_two_logs, without_index
-from tests.bookie.seams import KEY, entry, run_of
-from tests.bookie.storage.storages import add, flush, read
+from tests.bookie.seams import entry
+from tests.bookie.storage.storages import read
 
 
 @pytest.fixture
@@ -30,57 +30,6 @@ def test_a_log_stays_while_the_store_knows_a_ledger_without_an_index(bench: Benc
     bench.collect(major=True)
     assert "0.log" not in bench.logs
     assert bench.collector.status.unindexed_logs == ()
-
-
-def test_a_ledger_without_an_index_is_a_failure_of_the_storage_until_the_store_says_that_it_is_gone(
-    bench: Bench,
-) -> None:
-    """Else who recovers it would take the entries that are in the log for such as were never there."""
-    storage, index = bench.storage, r"the index of ledger 1 .*lost"
-    with pytest.raises(NoSuchLedger):
-        read(storage, 1, 0)  # nobody has looked yet
-    for _ in range(2):
-        bench.collect()
-        with pytest.raises(StorageFailed, match=index):
-            read(storage, 1, 0)
-        with pytest.raises(StorageFailed, match=index):
-            storage.open_for(1, KEY)
-        assert read(storage, 2, 0) == entry(0, 1000, 2)
-    bench.delete(1)
-    bench.collect()
-    with pytest.raises(NoSuchLedger):
-        read(storage, 1, 0)
-    assert storage.open_for(1, KEY)[1], "it can be made anew"
-
-
-def test_nobody_knows_of_a_ledger_whose_metadata_cannot_be_understood(bench: Bench) -> None:
-    bench.store.read_error = MetadataCorrupt("damaged")
-    bench.collect()
-    with pytest.raises(StorageFailed):
-        read(bench.storage, 1, 0)
-
-
-def test_an_index_that_somebody_brings_back_serves_again(disk: CrashingDisk) -> None:
-    before = with_two_logs(disk)
-    index = f"{DIRECTORY}/0/1/1.idx"
-    kept = disk.read(index)
-    bench = without_index(before, 1)
-    bench.collect()
-    disk.replace(index, kept)
-    assert read(bench.storage, 1, 0) == entry(0, 1000, 1)
-    bench.collect(major=True)
-    assert bench.collector.status.unindexed_logs == ()
-    assert read(bench.storage, 1, 0) == entry(0, 1000, 1)
-
-
-def test_a_ledger_that_was_made_anew_before_anybody_looked_goes_on(bench: Bench) -> None:
-    bench.storage.open_for(1, KEY)
-    add(bench.storage, run_of(1, 1000, ledger_id=1))
-    bench.collect()
-    assert read(bench.storage, 1, 1) == entry(1, 1000, 1)
-    flush(bench.storage)
-    bench.collect()
-    assert read(bench.storage, 1, 1) == entry(1, 1000, 1)
 
 
 def test_a_log_all_of_whose_indexes_are_lost_stays(disk: CrashingDisk) -> None:
