@@ -190,13 +190,14 @@ def test_java_in_docker(java_release: str, own_temporary_directory: Path, monkey
 CONTROL = """
 import json, os, signal, subprocess, sys, time
 from pathlib import Path
+from compat_tests.targets.ports import choose_port
 word, name = sys.argv[2:]
 folder = Path(sys.argv[1]) / name
 folder.mkdir(exist_ok=True)
 log, pid, port = folder / "log", folder / "pid", folder / "port"
 if word == "start":
     words = ["bookie", "--metadata", f"sqlite://{folder}/db", "--data", str(folder / "data")]
-    words += ["--port", port.read_text() if port.exists() else "0"]
+    words += ["--port", port.read_text() if port.exists() else str(choose_port())]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "twisted", *words], stdout=output, stderr=output, start_new_session=True

@@ -1,5 +1,6 @@
 """A bookie with several ledger and index directories: killed, expanded, and looked at with the tools for its files."""
 
+import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -64,8 +65,12 @@ class Bench:
         return " ".join(name for name in names.split() if any((self.directory / name / "current").rglob(pattern)))
 
     def logged(self, name: str) -> int:
-        """Return the bytes of the entry logs in a directory."""
-        return sum(path.stat().st_size for path in (self.directory / name / "current").glob("*.log"))
+        """Return the bytes of the entry logs in a directory, of which some may go meanwhile."""
+        size = 0
+        for path in (self.directory / name / "current").glob("*.log"):
+            with contextlib.suppress(FileNotFoundError):
+                size += path.stat().st_size
+        return size
 
     def files(self) -> dict[str, int]:
         """Return the files below it, and when each was written."""
