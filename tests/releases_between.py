@@ -35,8 +35,9 @@ def leave_out(
 
 
 def release_of(item: pytest.Item) -> str | None:
-    """Return the release that a test runs on; None if it is for none."""
-    return parameters_of(item).get("java_release")
+    """Return the release that a test runs on; None if it is for none, or for none of those that are asked."""
+    release = parameters_of(item).get("java_release")
+    return release if isinstance(release, str) else None  # pytest has an object of its own for no parameter
 
 
 def parameters_of(item: pytest.Item) -> dict[str, Any]:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.releases_between import leave_out
+from tests.releases_between import leave_out, release_of
 
 OLDEST, BETWEEN, NEWER, NEWEST = RELEASES = "4.9.2", "4.14.7", "4.17.3", "4.18.0"
 
@@ -36,3 +36,13 @@ def test_a_part_is_asked_as_a_whole() -> None:
 def test_of_two_releases_none_is_between(releases: tuple[str, ...]) -> None:
     asked = [(release, number) for number in range(9) for release in releases]
     assert _left(asked) == asked
+
+
+@pytest.mark.parametrize(("parameter", "release"), [(NEWEST, NEWEST), (object(), None)])
+def test_a_test_for_none_of_the_releases_asked_has_none(
+    request: pytest.FixtureRequest, parameter: object, release: str | None
+) -> None:
+    """Pytest gives it an object of its own as its parameter, and skips it."""
+    item: Any = pytest.Function.from_parent(request.node.parent, name="test", callobj=lambda: None)
+    item.callspec = SimpleNamespace(params={"java_release": parameter})
+    assert release_of(item) == release
