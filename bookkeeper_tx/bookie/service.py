@@ -221,13 +221,13 @@ class BookieService(Service):
         self, bookie: Bookie, directories: Directories, identity: Identity, bookie_id: BookieId
     ) -> "Integrity | None":
         """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
-        refuse_lost_indexes = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
+        refuse = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
         if not self._config.data_integrity_checking:
             note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
             tells_of_loss = note.tells_of_loss()
             # After a kill without entries in the journal there may be some of which neither index nor journal knows.
             if self._config.journal_data_written or not tells_of_loss:
-                bookie.on_unindexed = refuse_lost_indexes
+                bookie.on_unindexed = refuse
             await bookie.start()
             if not directories.read_only:
                 if not tells_of_loss:
@@ -241,7 +241,7 @@ class BookieService(Service):
         integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
         integrity.before_replay(directories, identity.lost)
         if not integrity.loss_known:
-            bookie.on_unindexed = refuse_lost_indexes
+            bookie.on_unindexed = refuse
         bookie.on_clean_stop = integrity.stopped_cleanly
         await bookie.start()
         await integrity.before_serving()
