@@ -142,6 +142,7 @@ class StorageCollection:
             self._deleted.added(sorted(fenced))
         await self.journal_deleted(gone)
         # Whatever comes of that they are gone: a replay of the journal deletes what is known of them.
+        self._flusher.indexes_deleted()
         self._unremoved.update(await self._worker.run(self._remove_indexes, gone))
         return gone
 

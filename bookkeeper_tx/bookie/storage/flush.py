@@ -1,7 +1,11 @@
-"""One flush of the ledger storage: entries first, then indexes, a slice of the ledgers at a time."""
+"""One flush of the ledger storage: entries first, then their locations, a slice of the ledgers at a time.
+
+A start that finds entries of a ledger of its own, and no index at all, takes all indexes for lost.  So while there may
+be none, one without locations comes before the entries: a kill would leave the entries and no index otherwise.
+"""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -42,6 +46,8 @@ class StorageFlush:
         self._slice_count = slice_count
         self._snapshot: Snapshot | None = None
         """The snapshot whose entries are in the logs."""
+        self._has_index = False
+        """Whether an index is known to be on the disk."""
         self._placed: dict[int, list[PlacedRun]] = {}
         self.left: deque[int] = deque()
         """The ledgers of the snapshot whose indexes are not written yet, ascending."""
@@ -59,9 +65,23 @@ class StorageFlush:
         """
         if self._snapshot is not snapshot:
             self._logs.check_room(snapshot.entries.size_bytes)
+            if snapshot.entries and not self._has_index:
+                self._write_first(snapshot.headers)
             self._placed = dict(self._logs.write(snapshot.entries))
             self.left = deque(sorted(self._placed.keys() | snapshot.headers.keys()))
             self._snapshot = snapshot
+
+    def _write_first(self, headers: Mapping[int, HeaderChange]) -> None:
+        """Make one index durable, without locations, of a ledger that may have none; there is another if none may."""
+        for ledger_id, change in headers.items():
+            if change.is_new or change.is_doubtful:
+                self._indexes.write([_index_change(ledger_id, change, ())])
+                break
+        self._has_index = True
+
+    def indexes_deleted(self) -> None:
+        """Note that there may be no index any more."""
+        self._has_index = False
 
     def write_slice(self) -> Flushed:
         """Make the next indexes durable.  After an OSError none of them counts as written."""

@@ -384,7 +384,9 @@ def test_a_log_whose_locations_are_not_written_yet_is_not_finished(disk: Crashin
     write = writer.write
 
     def fail(changes: Any) -> Any:
-        raise OSError(28, "full")
+        if any(each.placed for each in changes):
+            raise OSError(28, "full")
+        return write(changes)
 
     writer.write = fail  # type: ignore[method-assign]
     failure_of(storage.flush(lambda: MARK), OSError)
@@ -396,6 +398,23 @@ def test_a_log_whose_locations_are_not_written_yet_is_not_finished(disk: Crashin
     assert logs(storage) == ["0.log"]
     for each in (storage, reopened(disk, storage)):
         assert [read(each, number, 0) for number in (7, 8)] == [entry(0, 1000, number) for number in (7, 8)]
+
+
+def test_a_flush_after_all_ledgers_were_deleted_leaves_no_entries_without_an_index(
+    disk: CrashingDisk, storage: LedgerStorage
+) -> None:
+    stored(storage, 7)
+    assert result_of(storage.collection.delete_ledgers([7])) == [7]
+    assert list(storage.indexes.ledger_ids()) == []
+    storage.open_for(8, KEY)
+    add(storage, run_of(0, 1000, ledger_id=8))
+
+    def killed(entries: Any) -> Any:
+        raise OSError(5, "killed")
+
+    storage._logs.write = killed  # type: ignore[method-assign]
+    failure_of(storage.flush(lambda: MARK), OSError)
+    assert list(storage.indexes.ledger_ids()) == [8]
 
 
 def test_fenced_ledgers_stay_while_that_cannot_be_written_down(disk: CrashingDisk, storage: LedgerStorage) -> None:
