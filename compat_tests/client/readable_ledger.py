@@ -229,9 +229,9 @@ class HeldRequests:
         self._kept: list[Exchange] = []
         bookie.on(operation, ledger_id=ledger_id).do(self._kept.append)
 
-    def wait(self, stage: Stage, count: int) -> None:
+    def wait(self, stage: Stage, count: int, timeout_s: float = 10.0) -> None:
         """Wait until so many are there."""
-        stage.together(lambda: len(self._kept), count)
+        stage.together(lambda: len(self._kept), count, timeout_s)
 
     def answer_backwards(self, together: bool = True) -> None:
         """Answer the last one first; ``together`` in one piece."""

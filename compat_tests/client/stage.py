@@ -218,13 +218,13 @@ class Stage(Attempt):
         """The bookies of the fragment that starts at ``first``, in their places."""
         return [self.bookie(each) for each in self.metadata(ledger_id).fragments[first]]
 
-    def together(self, arrived: Callable[[], int], count: int) -> None:
+    def together(self, arrived: Callable[[], int], count: int, timeout_s: float = 10.0) -> None:
         """Wait until so many requests have arrived, none of which is answered.
 
         A client need not send one before another is answered; then the case cannot be tried on it.
         """
         try:
-            self.wait_until(lambda: arrived() >= count, f"{count} requests under way at once")
+            self.wait_until(lambda: arrived() >= count, f"{count} requests under way at once", timeout_s)
         except Mismatch:
             if found := arrived():
                 raise Unsupported(f"the client has only {found} of {count} requests under way at once") from None

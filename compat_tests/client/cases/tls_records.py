@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from compat_tests.client import client_requests as names
-from compat_tests.client.identities import PATIENT_S, authority, serve_tls, tls_client
+from compat_tests.client.identities import FIRST_USE_S, PATIENT_S, authority, serve_tls, tls_client
 from compat_tests.client.readable_ledger import HeldRequests, in_turn, readable_ledger
 from compat_tests.client.rules import Exchange
 from compat_tests.client.stage import Stage
@@ -33,7 +33,7 @@ def several_frames_come_in_one_record(stage: Stage) -> None:
         kept = HeldRequests(ledger.bookies[0], names.READ, ledger.id)
         reader = ledger.open(tls_client(stage, secrets))
         readings = [reader.begin_read(entry_id) for entry_id in (0, 1)]
-        kept.wait(stage, 2)
+        kept.wait(stage, 2, FIRST_USE_S)
         kept.answer_backwards(together=True)
         stage.check("the payloads", [each.payloads() for each in readings], [(b"zero",), (b"one",)])
 
