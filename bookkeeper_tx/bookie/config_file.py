@@ -23,6 +23,7 @@ _READ: dict[str, Callable[[Setting], Any]] = {
     "count": lambda setting: setting.integer(1),
     "count or none": lambda setting: setting.integer(0),
     "count or default": lambda setting: setting.integer(1) if setting.value != "-1" else None,
+    "count or nothing": lambda setting: number if (number := setting.integer(-1)) > 0 else None,
     "frame size": lambda setting: setting.integer(1025),
     "entry log size": lambda setting: setting.integer(1, 1024 * MIB),
     "part": Setting.part,
@@ -84,6 +85,10 @@ def _check(setting: Setting, warn: Warn) -> None:
         allowed, reason = config_keys.ONLY[setting.key]
         if setting.value.lower() not in (each.lower() for each in allowed):
             raise setting.refuse(reason)
+    elif setting.key in config_keys.WRITTEN:
+        written = config_keys.WRITTEN[setting.key]
+        if setting.integer(0, written) != written:
+            warn(f"{where} = {setting.value}: version {written} is written, which Java reads since 4.8")
     elif setting.key in config_keys.INERT:
         if setting.value.lower() not in config_keys.INERT[setting.key]:
             warn(f"{where} = {setting.value} is not implemented and does nothing")

@@ -32,8 +32,8 @@ MAPPED: Final[dict[str, tuple[str, str]]] = {
     "journalMaxBackups": ("journal_backups_max", "count or none"),
     "skipListSizeLimit": ("write_cache_bytes_max", "count"),
     "logSizeLimit": ("entry_log_bytes_max", "entry log size"),
-    "pageLimit": ("index_pages_max", "count or default"),
-    "openFileLimit": ("open_index_files_max", "count"),
+    "pageLimit": ("index_pages_max", "count or nothing"),
+    "openFileLimit": ("open_index_files_max", "count or nothing"),
     "flushInterval": ("flush_interval_s", "milliseconds"),
     "dbStorage_rocksDB_blockCacheSize": ("rocksdb_block_cache_bytes", "count"),
     "dbStorage_rocksDB_writeBufferSizeMB": ("rocksdb_write_buffer_bytes", "mebibytes"),
@@ -111,8 +111,6 @@ _SECURITY = "it is not implemented, and the bookie would be open to everyone"
 _PLACEMENT = "it is not implemented, and this bookie would be known by another name"
 
 ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "journalFormatVersionToWrite": (("6",), "only journal format 6 is written"),
-    "fileInfoFormatVersionToWrite": (("1",), "only index header format 1 is written"),
     "entryLogPerLedgerEnabled": (("false",), "one entry log serves all ledgers"),
     "skipReplayJournalInvalidRecord": (("false",), f"an unreadable journal is never skipped: {_STORAGE}"),
     "useHostNameAsBookieID": (("false",), f"{_PLACEMENT}; give bookieId or advertisedAddress"),
@@ -126,6 +124,9 @@ ONLY: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "permittedStartupUsers": (("",), "it is not implemented: anyone could start the bookie"),
 }
 """Key → the values that are accepted, and the reason why others are refused; an empty value is always harmless."""
+
+WRITTEN: Final = {"journalFormatVersionToWrite": 6, "fileInfoFormatVersionToWrite": 1}
+"""Key → the only version of a file format that is written; older ones lack the explicit last add confirmed."""
 
 INERT: Final[dict[str, tuple[str, ...]]] = {
     "allowLoopback": ("true", "false"),
@@ -250,6 +251,7 @@ NOT_IMPLEMENTED: Final = frozenset(
         "numReadWorkerThreads",
         "openLedgerRereplicationGracePeriod",
         "preserveMdcForTaskExecution",
+        "prometheusStatsHttpPort",
         "readBufferSizeBytes",
         "readWorkerThreadsThrottlingEnabled",
         "repairedPlacementPolicyNotAdheringBookieEnabled",

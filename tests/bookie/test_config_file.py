@@ -218,8 +218,6 @@ def test_only_zookeeper_has_layouts(read: Any, uri: str, layout: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "journalFormatVersionToWrite=5",
-        "fileInfoFormatVersionToWrite=0",
         "entryLogPerLedgerEnabled=true",
         "skipReplayJournalInvalidRecord=true",
         "ledgerStorageClass=com.example.OwnLedgerStorage",
@@ -245,6 +243,10 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
     "line",
     [
         "journalFormatVersionToWrite=6",
+        "fileInfoFormatVersionToWrite=1",
+        "pageLimit=0",
+        "pageLimit=-1",
+        "openFileLimit=0",
         "dbStorage_rocksDB_format_version=5",
         "enableLocalTransport=false",
         "autoRecoveryDaemonEnabled=false",
@@ -256,6 +258,62 @@ def test_what_would_change_durability_placement_or_access_is_refused(refused: An
 )
 def test_what_we_do_anyway_passes_in_silence(read: Any, line: str) -> None:
     assert read(line) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "older", "unknown"), [("journalFormatVersionToWrite", 5, 7), ("fileInfoFormatVersionToWrite", 0, 2)]
+)
+def test_of_the_formats_of_files_the_newest_is_written(
+    read: Any, refused: Any, key: str, older: int, unknown: int
+) -> None:
+    values, (warning,) = read(f"{key}={older}")
+    assert values == {}
+    assert f"line 1: {key} = {older}: version {unknown - 1} is written, which Java reads since 4.8" in warning
+    assert f"must be 0 to {unknown - 1}" in refused(f"{key}={unknown}")
+
+
+PULSAR_S = """
+    bookiePort=3181 journalDirectory=data/j ledgerDirectories=data/l zkServers=localhost:2181 zkLedgersRootPath=/ledgers
+    metadataServiceUri= advertisedAddress= allowLoopback=false useHostNameAsBookieID=false zkTimeout=30000
+    zkEnableSecurity=false tlsCertFilesRefreshDurationSeconds=300 serverTcpNoDelay=true nettyMaxFrameSizeBytes=5253120
+    numAddWorkerThreads=0 numReadWorkerThreads=8 numHighPriorityWorkerThreads=8 maxPendingReadRequestsPerThread=2500
+    maxPendingAddRequestsPerThread=10000 readWorkerThreadsThrottlingEnabled=true enableBusyWait=false
+    bookieDeathWatchInterval=1000 flushInterval=60000 minUsableSizeForIndexFileCreation=1073741824
+    journalFormatVersionToWrite=5 journalMaxSizeMB=2048 journalMaxBackups=5 journalPreAllocSizeMB=16
+    journalWriteBufferSizeKB=64 journalRemoveFromPageCache=true journalWriteData=true journalSyncData=true
+    journalAdaptiveGroupWrites=true journalMaxGroupWaitMSec=1 journalBufferedWritesThreshold=524288
+    numJournalCallbackThreads=8 journalAlignmentSize=4096 journalFlushWhenQueueEmpty=false
+    ledgerStorageClass=org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage fileInfoFormatVersionToWrite=0
+    openFileLimit=0 pageLimit=0 logSizeLimit=1073741824 entryLogFilePreallocationEnabled=true
+    flushEntrylogBytes=33554432 readBufferSizeBytes=4096 writeBufferSizeBytes=65536 dbStorage_writeCacheMaxSizeMb=
+    dbStorage_readAheadCacheMaxSizeMb= dbStorage_readAheadCacheBatchSize=1000 dbStorage_rocksDB_blockCacheSize=
+    dbStorage_rocksDB_writeBufferSizeMB=64 dbStorage_rocksDB_sstSizeInMB=64 dbStorage_rocksDB_blockSize=65536
+    dbStorage_rocksDB_bloomFilterBitsPerKey=10 dbStorage_rocksDB_numLevels=-1 dbStorage_rocksDB_numFilesInLevel0=4
+    dbStorage_rocksDB_maxSizeInLevel1MB=256 gcWaitTime=900000 gcOverreplicatedLedgerWaitTime=86400000
+    forceAllowCompaction=true compactionRate=1000 minorCompactionThreshold=0.2 minorCompactionInterval=3600
+    compactionMaxOutstandingRequests=100000 majorCompactionThreshold=0.5 majorCompactionInterval=86400
+    isThrottleByBytes=false compactionRateByEntries=1000 compactionRateByBytes=1000000 readOnlyModeEnabled=true
+    diskCheckInterval=10000 httpServerEnabled=false httpServerPort=8000 prometheusStatsHttpPort=8000
+    httpServerClass=org.apache.bookkeeper.http.vertx.VertxHttpServer auditorPeriodicBookieCheckInterval=86400
+    statsProviderClass=org.apache.bookkeeper.stats.prometheus.PrometheusMetricsProvider
+    auditorPeriodicCheckInterval=604800 rereplicationEntryBatchSize=100 openLedgerRereplicationGracePeriod=30000
+    autoRecoveryDaemonEnabled=true lostBookieRecoveryDelay=0 useV2WireProtocol=true stickyReadSEnabled=true
+    reorderReadSequenceEnabled=true reppDnsResolverClass=org.apache.pulsar.zookeeper.ZkBookieRackAffinityMapping
+"""
+"""What Pulsar's own ``conf/bookkeeper.conf`` sets, 4.0."""
+
+
+def test_pulsar_s_own_file_is_read(read: Any) -> None:
+    values, warnings = read(PULSAR_S.replace(" ", "\n"))
+    config = BookieConfig(**values)
+    assert config.ledger_storage_class == "DbLedgerStorage"
+    assert (config.journal_directory, config.ledger_directory) == ("data/j", "data/l")
+    assert config.metadata_uri == "zk+null://localhost:2181/ledgers"
+    assert (config.port, config.gc_wait_s, config.major_compaction_threshold) == (3181, 900, 0.5)
+    assert not values.keys() & {"index_pages_max", "open_index_files_max"}
+    known = [each for each in warnings if "does nothing" in each or "is written" in each]
+    unknown = [each.split()[-6] for each in warnings if each not in known]
+    assert unknown == ["useV2WireProtocol", "stickyReadSEnabled", "reorderReadSequenceEnabled", "reppDnsResolverClass"]
 
 
 @pytest.mark.parametrize(

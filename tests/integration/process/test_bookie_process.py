@@ -352,9 +352,9 @@ def test_wrong_options_end_with_1_and_one_line(bookie: LocalBookie) -> None:
 
 @pytest.mark.full
 def test_a_bookie_that_is_not_ready_says_why(bookie: LocalBookie) -> None:
-    bookie._settings = {"journalFormatVersionToWrite": 5}
+    bookie._settings = {"entryLogPerLedgerEnabled": "true"}
     bookie.launch()
-    with pytest.raises(BookieFailed, match=r"line 1: journalFormatVersionToWrite = 5: only"):
+    with pytest.raises(BookieFailed, match=r"line 1: entryLogPerLedgerEnabled = true: one entry log"):
         bookie.wait_until_ready()
 
 
