@@ -11,6 +11,7 @@ from bookkeeper_tx.cli import options
 from bookkeeper_tx.cli.bookie import consistency, cookie, entrylog, index, journal, lastmark, ledger, listfilesondisc
 from bookkeeper_tx.cli.bookie.convert import convert
 from bookkeeper_tx.cli.bookie.format import format_directories
+from bookkeeper_tx.cli.bookie.gc import gc
 from bookkeeper_tx.cli.bookie.rebuild_index import rebuild_index
 from bookkeeper_tx.cli.bookie.regenerate_index import regenerate_index
 from bookkeeper_tx.cli.bookie.sanity import sanity
@@ -65,6 +66,7 @@ for command in (
     rebuild_index,
     regenerate_index,
     convert,
+    gc,
     sanity,
 ):
     bookie.add_command(command)
