@@ -1,9 +1,9 @@
 """The cookie: it names the bookie that owns a directory.
 
 It is the file ``VERSION`` in every ``current`` directory, and the same bytes in the metadata store.  A first line has
-the layout version; then comes a message of string fields in protobuf's text format.  We write it strictly, as
-Java's ``Cookie`` does: the fields in their order, one a line, bytes outside printable ASCII as octal escapes.  We read
-it leniently: any order, comments, unknown fields, single quotes, adjacent strings.
+the layout version; then comes, since version 4, a message of string fields in protobuf's text format.  We write it
+strictly, as Java's ``Cookie`` does: the fields in their order, one a line, bytes outside printable ASCII as octal
+escapes.  We read it leniently: any order, comments, unknown fields, single quotes, adjacent strings.
 """
 
 import re
@@ -20,8 +20,10 @@ FILE_NAME = "VERSION"
 LAYOUT_VERSION = 5
 """The version written, as Java does from 4.16 on.  Version 4 has no ``indexDirs``."""
 
-LAYOUT_VERSION_MIN = 4
-"""Version 3, three bare lines, is not read."""
+LAYOUT_VERSION_MIN = 3
+"""Version 3 is three bare lines, the first three fields.  Older layouts have their data elsewhere."""
+
+_BARE_VERSION = 3
 
 FIELDS: Final = ("bookieHost", "journalDir", "ledgerDirs", "instanceId", "indexDirs")
 """In the order written.
@@ -58,6 +60,11 @@ def parse(data: bytes) -> tuple[int, dict[str, str]]:
         layout_version = int(first)
     except ValueError:
         raise Malformed("cookie", "layout version", 0, f"{first[:20]!r} is not a number") from None
+    if layout_version == _BARE_VERSION:
+        lines = text.decode("utf-8", "surrogateescape").split("\n")
+        if len(lines) < _BARE_VERSION:
+            raise Malformed("cookie", FIELDS[len(lines)], len(data), f"version {_BARE_VERSION} has a line for it")
+        return layout_version, dict(zip(FIELDS[:_BARE_VERSION], lines, strict=False))
     values: dict[str, bytes] = {}
     at, depth, name, is_first = 0, 0, "", False
     while at < len(text):

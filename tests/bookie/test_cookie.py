@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from bookkeeper_tx.bookie.cookie import Cookie
+from bookkeeper_tx.bookie.cookie import Cookie, CookiesDiffer
 from bookkeeper_tx.bookie.cookie_plan import CookiePlan, plan_cookie
 from bookkeeper_tx.errors import RefusedToStart
 
@@ -28,13 +28,21 @@ def test_the_stored_form() -> None:
     assert Cookie.decode(OURS.encode(), "here") == OURS
 
 
+def test_three_bare_lines_are_version_3() -> None:
+    old = Cookie.decode(b"3\nhost:3181\n/j\n1\t/l\n", "here")
+    Cookie.of("host:3181", "/j", "/l", None).verify(old, "here")
+    assert old.layout_version == 3
+    with pytest.raises(CookiesDiffer, match=r"instanceId\): '' there, 'an-instance' here"):
+        OURS.verify(old, "here")
+
+
 def test_a_cluster_without_an_instance_id() -> None:
     cookie = Cookie.of("b", "/j", "/l", None)
     assert b"instanceId" not in cookie.encode()
     cookie.verify(Cookie.decode(cookie.encode(), "here"), "here")
 
 
-@pytest.mark.parametrize("data", [b"", b"3\nhost\n/j\n/l\n", b'6\nbookieHost: "b"\n', b"5\n\xff"])
+@pytest.mark.parametrize("data", [b"", b"2\nhost\n/j\n1\t/l\n", b"3\nhost\n/j", b'6\nbookieHost: "b"\n', b"5\n\xff"])
 def test_what_cannot_be_read_is_refused(data: bytes) -> None:
     with pytest.raises(RefusedToStart, match="somewhere"):
         Cookie.decode(data, "somewhere")

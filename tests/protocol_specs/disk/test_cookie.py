@@ -48,6 +48,20 @@ def test_what_is_built_is_what_protobuf_prints(values: dict[str, str]) -> None:
     assert cookie.parse(b"5\n" + body) == (5, values)
 
 
+@given(
+    st.tuples(*[st.text(st.characters(exclude_characters="\n", codec="utf-8"))] * 3),
+    st.sampled_from(["", "\n", "\nmore"]),
+)
+def test_version_3_is_three_bare_lines(lines: tuple[str, str, str], rest: str) -> None:
+    data = ("\n".join(["3", *lines]) + rest).encode()
+    assert cookie.parse(data) == (3, dict(zip(cookie.FIELDS, lines, strict=False)))
+
+
+def test_a_line_that_is_missing_has_its_name() -> None:
+    with pytest.raises(Malformed, match="ledgerDirs"):
+        cookie.parse(b"3\nhost\n/j")
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [
