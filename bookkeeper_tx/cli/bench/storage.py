@@ -1,4 +1,4 @@
-"""``bktx bench storage``: classes of ledger storage beside each other, without journal, network and clients."""
+"""``bktx bench storage``: classes of ledger storage beside each other, without network and clients."""
 
 import json
 import tempfile
@@ -21,6 +21,8 @@ WORKLOADS = {
     "adds": "adds",
     "cold_sequential_reads": "sequential reads, cold",
     "cold_random_reads": "random reads, cold",
+    "compaction": "compaction",
+    "replay": "replay",
     "start": "start",
     "stop": "stop",
 }
@@ -61,7 +63,8 @@ def storage(
     directory: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure classes of ledger storage by themselves: adds with their flushes, a start, and reads with empty caches.
+    """Measure classes of ledger storage by themselves: adds with their flushes, a start, reads with empty caches,
+    the compaction of logs of which half is deleted, and the replay of a journal.
 
     CPU is that of all threads of this process, per entry.  Reads find the caches of the storage empty, not those of the
     system.

@@ -1,8 +1,8 @@
-"""One run of a class of ledger storage by itself, without journal and network: adds, a start, cold reads."""
+"""One run of a class of ledger storage by itself, without network: adds, a start, cold reads, compaction, replay."""
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -12,11 +12,13 @@ from attrs import frozen
 from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal.last_mark import LogMark
+from bookkeeper_tx.bookie.journal.at_start import JournalsAtStart
+from bookkeeper_tx.bookie.journal.last_mark import BEGINNING, LogMark
 from bookkeeper_tx.bookie.service import READ_THREADS
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.cli.bench.storage_upkeep import compact_all, write_journal
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -50,6 +52,7 @@ class StorageRun:
     """A storage of one class in a directory of its own, which is removed afterwards."""
 
     def __init__(self, reactor: Any, directory: Path, storage_class: str, load: StorageLoad) -> None:
+        self._reactor = reactor
         self._load = load
         self._directory = directory
         path = str(directory)
@@ -83,17 +86,39 @@ class StorageRun:
             with self._measuring("cold_random_reads", self._load.random_reads):
                 await self._read_any(storage)
             await storage.stop()
+            await self._keep_up()
         finally:
             await self._flush_worker.stop()
             await self._read_worker.stop()
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _opened(self) -> LedgerStorage:
+    async def _keep_up(self) -> None:
+        """Compact, once every other ledger is deleted, and replay a journal of the same entries."""
+        disk, load, ledgers = Disk(), self._load, range(self._load.ledgers)
+        storage = self._opened()
+        deleted = await storage.collection.delete_ledgers(ledgers[:-1:2])
+        kept = load.of_each * (load.ledgers - len(deleted))
+        with self._measuring("compaction", kept):
+            moved = await compact_all(self._reactor, disk, storage, self._read_worker, self._config)
+        assert moved == kept
+        await storage.stop()
+        shutil.rmtree(self._directory)
+        self._directory.mkdir()
+        runs = (self._run_of(each, first) for first in range(0, load.of_each, load.run) for each in ledgers)
+        path = str(self._directory)
+        await write_journal(disk, path, self._config, self._flush_worker, DIGEST.master_key, runs)
+        with self._measuring("replay", load.of_each * load.ledgers):
+            storage = self._opened(lambda sink: JournalsAtStart(disk, [path], [path]).replay(BEGINNING, sink, False))
+        await storage.stop()
+
+    def _opened(self, fill: Callable[[StorageSink], object] = lambda sink: None) -> LedgerStorage:
         disk = Disk()
         disks = LedgerDisks(disk, [str(self._directory)], self._config)
         storage = LedgerStorage(disk, disks, self._config, self._flush_worker, self._read_worker)
         storage.start()
-        StorageSink(storage).finish()
+        sink = StorageSink(storage)
+        fill(sink)
+        sink.finish()
         return storage
 
     @contextmanager

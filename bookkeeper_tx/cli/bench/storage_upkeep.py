@@ -1,0 +1,58 @@
+"""What a bookie does besides requests, for ``bktx bench storage``: compactions, and the replay of its journal."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+
+from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.garbage.compaction import Compaction
+from bookkeeper_tx.bookie.garbage.pace import Pace
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.records import key_record
+from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, count
+from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry.entry_run import EntryRun
+from bookkeeper_tx.threads.worker import Worker
+
+UNBOUNDED_RATE: Final = 1e12
+"""Entries a second that a compaction may move: it is measured without its brake."""
+
+
+async def compact_all(reactor: Any, disk: Disk, storage: LedgerStorage, worker: Worker, config: BookieConfig) -> int:
+    """Compact all logs that are not written any more, whatever they hold; return how many entries were moved."""
+    collection = storage.collection
+    names = await collection.finished_logs()
+    logs = [await worker.run(count, disk, collection.directory_of(each), each) for each in names]
+    pace = Pace(reactor, UNBOUNDED_RATE)
+    compaction = Compaction(disk, collection, worker, config, pace, Counter(), lambda: True)
+    return (await compaction.compact(logs, _usage)).moved_count
+
+
+def _usage(metadata: EntryLogMetadata) -> float:
+    return metadata.usage_of(0)
+
+
+async def write_journal(
+    disk: Disk, directory: str, config: BookieConfig, worker: Worker, master_key: bytes, runs: Iterable[EntryRun]
+) -> None:
+    """Write ``runs`` to a journal in ``directory``, each with the key of its ledger where that is new."""
+    journal = Journal(disk, directory, config, threads=worker, on_fatal=_fail)
+    await journal.start()
+    known: set[int] = set()
+    for run in runs:
+        records = [run.buffer] if run.ledger_id in known else [key_record(run.ledger_id, master_key), run.buffer]
+        known.add(run.ledger_id)
+        if journal.queued_bytes < config.write_cache_bytes_max:
+            journal.append(records, lambda error: None)
+        else:
+            written: Deferred[BaseException | None] = Deferred()
+            journal.append(records, written.callback)
+            await written
+    await journal.stop()
+
+
+def _fail(error: BaseException) -> None:
+    raise error
