@@ -112,6 +112,8 @@ class _File:
         self.days: dict[int, LedgerIds] = {}
         self._end = 0
         """Bytes of the file that are whole lines."""
+        self._named = False
+        """Whether its name is known to be on the disk."""
 
     @property
     def exists(self) -> bool:
@@ -131,7 +133,7 @@ class _File:
     def append(self, day: int, ledger_ids: Sequence[int]) -> None:
         if not self.exists:
             self._disk.create(self._path).close()
-            self._disk.sync_directory(os.path.dirname(self._path))
+            self._named = False
         line = _line(day, ledger_ids)
         file = self._disk.open(self._path, writable=True)
         try:
@@ -140,6 +142,9 @@ class _File:
             file.sync()
         finally:
             file.close()
+        if not self._named:
+            self._disk.sync_directory(os.path.dirname(self._path))
+            self._named = True
         self._end += len(line)
 
     def keep(self, day: int, ledger_ids: Iterable[int]) -> None:

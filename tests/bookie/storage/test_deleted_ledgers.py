@@ -1,7 +1,7 @@
 import pytest
 
 from bookkeeper_tx.bookie.storage.deleted_ledgers import FILE_NAME, SECONDS_PER_DAY, DeletedLedgers
-from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_disk
 from tests.bookie.seams import SCOPED
 
 PATH = f"{DIRECTORY}/{FILE_NAME}"
@@ -37,6 +37,26 @@ def test_ledgers_are_known_over_a_restart(disk: CrashingDisk) -> None:
     for deleted in (first, opened(disk, day)):
         assert [each in deleted for each in (7, 8, 9, SCOPED, SCOPED + 1)] == [True, False, True, True, False]
     assert disk.read(PATH).split()[1:4] == [b"20000", b"7", f"{SCOPED:x}".encode()]
+
+
+@pytest.mark.parametrize("before", ["a sync that failed", "a process that was killed"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_name_of_the_file_is_durable_whatever_came_before(before: str, seed: int) -> None:
+    disk, day = new_disk(seed), Day()
+    deleted = opened(disk, day)
+    if before == "a sync that failed":
+        disk.fail_syncs(1)
+        with pytest.raises(OSError, match="Input/output"):
+            deleted.add([7])
+    else:
+        disk.syncs_lie = True
+        deleted.add([6])
+        disk.syncs_lie = False
+        deleted = opened(disk, day)
+    delete(deleted, 7)
+    disk.crash()
+    disk.restart()
+    assert 7 in opened(disk, day)
 
 
 def test_the_file_is_found_when_another_directory_comes_first(disk: CrashingDisk) -> None:
