@@ -20,6 +20,9 @@ rootLogger.appenderRef.console.ref=console
 
 TIMEOUT_S = 120
 
+PATIENT = {"addEntryTimeoutSec": 30, "readEntryTimeoutSec": 30}
+"""For its client: five seconds, which is the default, a JVM may take for its first request on a busy machine."""
+
 
 class JavaShell:
     """Runs commands with a configuration for ``release``."""
@@ -39,7 +42,7 @@ class JavaShell:
         self._work_dir = work_dir
         work_dir.mkdir()
         (work_dir / "log4j2.properties").write_text(_LOG4J_2, encoding="utf-8")
-        text = "".join(f"{key}={value}\n" for key, value in configuration.items())
+        text = "".join(f"{key}={value}\n" for key, value in (PATIENT | configuration).items())
         (work_dir / "bk_server.conf").write_text(text, encoding="utf-8")
 
     def run(self, *arguments: object, exit_code: int | None = 0) -> str:
