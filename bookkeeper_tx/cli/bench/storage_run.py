@@ -108,7 +108,10 @@ class StorageRun:
         path = str(self._directory)
         await write_journal(disk, path, self._config, self._flush_worker, DIGEST.master_key, runs)
         with self._measuring("replay", load.of_each * load.ledgers):
-            storage = self._opened(lambda sink: JournalsAtStart(disk, [path], [path]).replay(BEGINNING, sink, False))
+            replayed = []
+            journals = JournalsAtStart(disk, [path], [path])
+            storage = self._opened(lambda sink: replayed.append(journals.replay(BEGINNING, sink, False)))
+        assert [each.entry_count for each in replayed] == [load.of_each * load.ledgers]
         await storage.stop()
 
     def _opened(self, fill: Callable[[StorageSink], object] = lambda sink: None) -> LedgerStorage:

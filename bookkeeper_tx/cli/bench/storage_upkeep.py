@@ -38,21 +38,22 @@ def _usage(metadata: EntryLogMetadata) -> float:
 async def write_journal(
     disk: Disk, directory: str, config: BookieConfig, worker: Worker, master_key: bytes, runs: Iterable[EntryRun]
 ) -> None:
-    """Write ``runs`` to a journal in ``directory``, each with the key of its ledger where that is new."""
-    journal = Journal(disk, directory, config, threads=worker, on_fatal=_fail)
+    """Write ``runs`` to a journal in ``directory``, each with the key of its ledger where that is new.
+
+    Raises what the journal fails with.
+    """
+    errors: list[BaseException] = []
+    journal = Journal(disk, directory, config, threads=worker, on_fatal=errors.append)
     await journal.start()
     known: set[int] = set()
     for run in runs:
         records = [run.buffer] if run.ledger_id in known else [key_record(run.ledger_id, master_key), run.buffer]
         known.add(run.ledger_id)
-        if journal.queued_bytes < config.write_cache_bytes_max:
-            journal.append(records, lambda error: None)
-        else:
-            written: Deferred[BaseException | None] = Deferred()
-            journal.append(records, written.callback)
+        written: Deferred[BaseException | None] = Deferred()
+        written.addCallback(lambda error: errors.append(error) if error is not None else None)
+        journal.append(records, written.callback)
+        if journal.queued_bytes >= config.write_cache_bytes_max:
             await written
     await journal.stop()
-
-
-def _fail(error: BaseException) -> None:
-    raise error
+    if errors:
+        raise errors[0]
