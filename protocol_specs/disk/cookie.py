@@ -23,14 +23,15 @@ LAYOUT_VERSION = 5
 LAYOUT_VERSION_MIN = 3
 """Version 3 is three bare lines, the first three fields.  Older layouts have their data elsewhere."""
 
-_BARE_VERSION = 3
-
 FIELDS: Final = ("bookieHost", "journalDir", "ledgerDirs", "instanceId", "indexDirs")
 """In the order written.
 
 ``bookieHost`` is the bookie id.  ``journalDir`` is the journal directories joined by commas.  ``ledgerDirs`` and
 ``indexDirs`` are the number of directories, then for each a tab and its path.  All paths exactly as configured.
 """
+
+_BARE_FIELDS: Final = FIELDS[:3]
+"""Those of version 3."""
 
 _TOKEN = re.compile(
     rb"""(?P<space>\s+|\#[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
@@ -60,11 +61,11 @@ def parse(data: bytes) -> tuple[int, dict[str, str]]:
         layout_version = int(first)
     except ValueError:
         raise Malformed("cookie", "layout version", 0, f"{first[:20]!r} is not a number") from None
-    if layout_version == _BARE_VERSION:
+    if layout_version == LAYOUT_VERSION_MIN:
         lines = text.decode("utf-8", "surrogateescape").split("\n")
-        if len(lines) < _BARE_VERSION:
-            raise Malformed("cookie", FIELDS[len(lines)], len(data), f"version {_BARE_VERSION} has a line for it")
-        return layout_version, dict(zip(FIELDS[:_BARE_VERSION], lines, strict=False))
+        if len(lines) < len(_BARE_FIELDS):
+            raise Malformed("cookie", _BARE_FIELDS[len(lines)], len(data), "version 3 has a line for it")
+        return layout_version, dict(zip(_BARE_FIELDS, lines, strict=False))
     values: dict[str, bytes] = {}
     at, depth, name, is_first = 0, 0, "", False
     while at < len(text):

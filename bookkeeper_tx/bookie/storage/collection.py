@@ -141,8 +141,8 @@ class StorageCollection:
         if fenced:
             self._deleted.added(sorted(fenced))
         await self.journal_deleted(gone)
-        # Whatever comes of that they are gone: a replay of the journal deletes what is known of them.
         self._flusher.indexes_deleted()
+        # Whatever comes of that they are gone: a replay of the journal deletes what is known of them.
         self._unremoved.update(await self._worker.run(self._remove_indexes, gone))
         return gone
 
