@@ -32,6 +32,9 @@ EREADONLY = (105).to_bytes(4, "big")
 EFENCED = (104).to_bytes(4, "big")
 ENOENTRY = (2).to_bytes(4, "big")
 
+LITTLE_MEMORY = {"write_cache_bytes_max": 5000, "frame_size_max": 2000}
+"""What the replay of a journal may take a little of, where nothing can be flushed."""
+
 CONFIG = BookieConfig(metadata_uri="", journal_directory=DIRECTORY, ledger_directory=DIRECTORY)
 
 
@@ -148,7 +151,7 @@ def test_a_start_without_indexes_makes_none_however_long_the_journal_is(disk: Cr
         for _ in range(2):
             disk.restart()
             with pytest.raises(RefusedToStart, match=f"(?i){why}"):
-                Started(disk, on_unindexed=refuse, write_cache_bytes_max=write_cache_bytes_max)
+                Started(disk, on_unindexed=refuse, **LITTLE_MEMORY | {"write_cache_bytes_max": write_cache_bytes_max})
             assert not disk.exists(index.replace(f"{LEDGER:x}", f"{OTHER_LEDGER:x}"))
     disk.restart()
     bookie = Started(disk, write_cache_bytes_max=3000)
@@ -270,7 +273,7 @@ def test_a_replay_too_long_for_memory_and_disk_says_what_it_needs(disk: Crashing
     left_unflushed(disk, 50, backups=0)
     disk.capacity = 0
     with pytest.raises(RefusedToStart) as refused:
-        Started(disk, write_cache_bytes_max=5000)
+        Started(disk, **LITTLE_MEMORY)
     said = str(refused.value)
     assert "No space left on device" in said
     match = re.search(r"It has (\d+) bytes: free as many .* or give the bookie a write cache of so many", said)
@@ -280,9 +283,24 @@ def test_a_replay_too_long_for_memory_and_disk_says_what_it_needs(disk: Crashing
     assert len(bookie.read(52)) == 1000
     disk.restart()
     disk.capacity = int(match[1])
-    bookie = Started(disk, write_cache_bytes_max=5000)
+    bookie = Started(disk, **LITTLE_MEMORY)
     bookie.flushing.run_all()
     assert len(bookie.read(52)) == 1000
+
+
+@pytest.mark.parametrize("hindrance", ["full", "read-only"])
+def test_a_start_that_cannot_flush_takes_requests_larger_than_a_write_cache(disk: CrashingDisk, hindrance: str) -> None:
+    left_unflushed(disk, 0, backups=0)
+    little = {"write_cache_bytes_max": 5000, "frame_size_max": 21_000, "journal_backups_max": 0}
+    bookie = Started(disk, **little)
+    bookie.flushing.run_all()
+    for entry_id, size in (3, 9000), (4, 20_000):  # the caches are not full before the second one
+        assert bookie.add(entry_id, size)[8:12] == bytes(4)
+    disk.restart()
+    disk.read_only = hindrance == "read-only"
+    disk.capacity = 0 if hindrance == "full" else None
+    bookie = Started(disk, read_only=disk.read_only, **little)
+    assert [len(bookie.read(entry_id)) for entry_id in (3, 4)] == [9000, 20_000]
 
 
 @index_files_only
@@ -432,7 +450,7 @@ def test_a_read_only_start_replays_as_much_as_memory_takes(disk: CrashingDisk) -
     assert len(bookie.read(52)) == 1000
     disk.restart()
     with pytest.raises(RefusedToStart, match=r"the file system is read-only\. It has .* bytes: mount it for writing"):
-        Started(disk, read_only=True, write_cache_bytes_max=5000)
+        Started(disk, read_only=True, **LITTLE_MEMORY)
     assert journals(disk) == 4
 
 

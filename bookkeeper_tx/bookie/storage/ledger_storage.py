@@ -95,7 +95,7 @@ class LedgerStorage:
         runs = ReadCache(config.read_cache_bytes_max)
         self._loader = RunLoader(self.indexes, self._reader, self._pages, runs, read_worker)
         self._write_cache_bytes_max = config.write_cache_bytes_max
-        self._unflushed = Unflushed(config.write_cache_bytes_max)
+        self._unflushed = Unflushed(config.write_cache_bytes_max, config.frame_size_max)
         ledgers_max = LEDGERS_MAX // sharer_count
         self._ledgers = LedgerTable(self.indexes, self._reader, self._unflushed.__contains__, ledgers_max)
         self.reads = MemoryReads(self._ledgers.in_memory, self._ledgers.used, self._unflushed, self._loader.find)

@@ -18,6 +18,9 @@ Behind a mark are two caches that were flushed and two that were not, at most; a
 in the runs of a journal than in those of clients.
 """
 
+REPLAYED_FRAMES_MAX: Final = 2
+"""Frames of the largest size that it may take besides: one has filled each of those pairs of caches."""
+
 
 @frozen
 class HeaderChange:
@@ -44,9 +47,10 @@ class Snapshot:
 class Unflushed:
     """The entries and headers that are not in their files yet, as much as two write caches hold."""
 
-    def __init__(self, write_cache_bytes_max: int) -> None:
+    def __init__(self, write_cache_bytes_max: int, frame_size_max: int) -> None:
+        """``frame_size_max``: the bytes that one request may add to caches that were not full before it."""
         self.size_bytes_max = 2 * write_cache_bytes_max
-        self.replayed_bytes_max = REPLAYED_CACHES_MAX * write_cache_bytes_max
+        self.replayed_bytes_max = REPLAYED_CACHES_MAX * write_cache_bytes_max + REPLAYED_FRAMES_MAX * frame_size_max
         """Memory that a replay without flushes may take."""
         self.active = WriteCache()
         """The entries since the last snapshot."""

@@ -29,7 +29,7 @@ def flush(disk: CrashingDisk, indexes: LedgerIndexes) -> StorageFlush:
 
 def unflushed_of(*ledger_ids: int) -> Unflushed:
     """Return ledgers that are new, those of odd ids with entries."""
-    unflushed = Unflushed(2**20)
+    unflushed = Unflushed(2**20, 2**20)
     for ledger_id in ledger_ids:
         unflushed.change(Ledger(ledger_id, KEY))
         if ledger_id % 2:

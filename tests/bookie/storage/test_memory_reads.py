@@ -34,7 +34,7 @@ class Memory:
         for each, ledger in self.ledgers.items():
             ledger.last_add_confirmed = 100 + each
         self.used: list[int] = []
-        unflushed, cache = Unflushed(1 << 20), ReadCache(1 << 20)
+        unflushed, cache = Unflushed(1 << 20, 1 << 20), ReadCache(1 << 20)
         _fill(unflushed.active, flushing, FLUSHING, as_runs)
         unflushed.take_snapshot(MARK)
         _fill(unflushed.active, active, ACTIVE, as_runs)

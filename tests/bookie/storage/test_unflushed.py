@@ -9,7 +9,7 @@ from tests.bookie.storage.storages import MARK
 
 @pytest.fixture
 def unflushed() -> Unflushed:
-    return Unflushed(5000)
+    return Unflushed(5000, 2000)
 
 
 def changed(unflushed: Unflushed, ledger_id: int, *, indexed: bool = False, doubtful: bool = False) -> Ledger:

@@ -38,8 +38,8 @@ def look_at_bookie(bookie_id: str, budgets: Mapping[str, tuple[int, int]]) -> No
 def _most(name: str, most: int) -> int:
     """Return how many bytes of a budget there may be; this is called only after a step that went over its limit."""
     if name == "write_cache":
-        # A replay that could not flush may have filled more of them.
-        most = most * REPLAYED_CACHES_MAX // 2
+        # A replay that could not flush may have filled more of them, and with one more request.
+        most = most * REPLAYED_CACHES_MAX // 2 + REQUEST_BYTES
     return most + OVER.get(name, 0)
 
 
