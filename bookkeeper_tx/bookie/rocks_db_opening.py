@@ -179,6 +179,9 @@ def _options(rocksdict: Any, config: BookieConfig) -> Any:
     table.set_block_size(config.rocksdb_block_bytes)
     table.set_block_cache(rocksdict.Cache(config.rocksdb_block_cache_bytes))
     table.set_cache_index_and_filter_blocks(True)  # otherwise they would take memory without limit
+    # In blocks of 4 KiB: the filter of a whole table is larger than a part of the cache, and drives out all else in it.
+    table.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
     table.set_format_version(ROCKSDB_FORMAT_VERSION)
     table.set_checksum_type(rocksdict.ChecksumType.xxhash())
     if config.rocksdb_bloom_bits:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -43,6 +44,26 @@ def test_the_options_are_ours_whoever_has_made_the_files(path: Path) -> None:
     assert "format_version=6" in options_of(path)
     RocksDb(str(path), CONFIG).close()
     assert "format_version=5" in options_of(path)
+
+
+def test_a_read_takes_no_filter_of_a_whole_table_from_the_disk(tmp_path: Path) -> None:
+    config = evolve(CONFIG, rocksdb_block_bytes=4096, rocksdb_block_cache_bytes=200_000)
+    keys = [at.to_bytes(8, "big") for at in range(200_000)]  # their filter has 250,000 bytes
+    db = RocksDb(str(tmp_path / "db"), config)
+    db.put(keys, keys)
+    db.sync()
+    db.close()
+    db = RocksDb(str(tmp_path / "db"), config)
+    before, chosen = bytes_read(), keys[::2000]
+    assert [db.get(each) for each in chosen] == chosen
+    assert bytes_read() - before < len(chosen) * 50_000
+    db.close()
+
+
+def bytes_read() -> int:
+    """Return how many bytes this process has asked files for."""
+    (count,) = re.findall(r"rchar: (\d+)", Path("/proc/self/io").read_text())
+    return int(count)
 
 
 def test_nobody_else_may_read_the_files(path: Path) -> None:
