@@ -1,7 +1,9 @@
 """The keys of DbLedgerStorage (docs/formats/db-ledger-storage.md), made and taken apart many at a time."""
 
+import struct
 import sys
 from array import array
+from collections.abc import Iterable
 from typing import Final
 
 from bookkeeper_tx.bookie.storage.ledger_index import Page, pack_locations, unpack_page
@@ -15,6 +17,8 @@ _ledger_key = codecs.derive("key of a ledger", spec.LEDGER_KEY)
 _scoped_ledger_key = codecs.derive("key of a ledger", spec.SCOPED_LEDGER_KEY)
 
 LOCATION_KEY_SIZES: Final = (_ledger_key.size + spec.KEY_PART_SIZE, _scoped_ledger_key.size + spec.KEY_PART_SIZE)
+
+_PART: Final = f"{spec.KEY_PART_SIZE}s"
 
 STORAGE_STATE_KEY: Final = _ledger_key.pack_fixed(spec.STORAGE_STATE_ID)
 
@@ -46,10 +50,10 @@ def end_of(ledger_id: int) -> bytes:
     return location_key(ledger_id, ENTRY_ID_MAX + 1)
 
 
-def location_keys(ledger_id: int, first_entry_id: int, count: int) -> list[bytes]:
+def location_keys(ledger_id: int, first_entry_id: int, count: int) -> Iterable[bytes]:
     """Return the keys of consecutive entries."""
-    prefix = ledger_key(ledger_id)
-    return [prefix + each for each in _parts(pack_locations(array("Q", range(first_entry_id, first_entry_id + count))))]
+    ids = pack_locations(array("Q", range(first_entry_id, first_entry_id + count)))
+    return map(ledger_key(ledger_id).__add__, _parts(ids))
 
 
 def entry_of(key: bytes) -> int:
@@ -59,7 +63,7 @@ def entry_of(key: bytes) -> int:
     return int.from_bytes(key[-spec.KEY_PART_SIZE :], "big")
 
 
-def packed_locations(locations: "array[int]") -> list[bytes]:
+def packed_locations(locations: "array[int]") -> Iterable[bytes]:
     """Return the values of consecutive entries; the array is of no use afterwards."""
     return _parts(pack_locations(locations))
 
@@ -84,8 +88,8 @@ def page_of_items(items: list[tuple[bytes, bytes]], first_entry_id: int, count: 
     return page
 
 
-def _parts(data: bytes) -> list[bytes]:
-    return [data[at : at + spec.KEY_PART_SIZE] for at in range(0, len(data), spec.KEY_PART_SIZE)]
+def _parts(data: bytes) -> tuple[bytes, ...]:
+    return struct.unpack(_PART * (len(data) // spec.KEY_PART_SIZE), data)
 
 
 assert array("Q").itemsize == spec.KEY_PART_SIZE, sys.platform

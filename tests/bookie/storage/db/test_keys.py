@@ -43,9 +43,9 @@ def test_keys_of_a_kind_are_ordered_as_ledgers_and_entries_are(first: tuple[int,
 
 @given(ledger_id=LEDGERS, first=ENTRIES, locations=st.lists(st.integers(0, 2**63), max_size=40))
 def test_many_keys_and_values_at_once_are_the_same(ledger_id: int, first: int, locations: list[int]) -> None:
-    found = keys.location_keys(ledger_id, first, len(locations))
+    found = list(keys.location_keys(ledger_id, first, len(locations)))
     assert found == [keys.location_key(ledger_id, first + at) for at in range(len(locations))]
-    values = keys.packed_locations(array("Q", locations))
+    values = list(keys.packed_locations(array("Q", locations)))
     assert values == [each.to_bytes(8, "big") for each in locations]
     items = list(zip(found, values, strict=True))
     assert list(keys.page_of_items(items, first, len(locations))) == list(keys.page_of_values(values)) == locations
