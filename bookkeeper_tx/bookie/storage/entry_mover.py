@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
+from bookkeeper_tx.bookie.storage.found_locations import FoundLocations
 from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
@@ -17,7 +18,6 @@ from bookkeeper_tx.bookie.storage.ledger_index import page_of
 from bookkeeper_tx.bookie.storage.write_cache import part_of
 from bookkeeper_tx.entry.entry_run import EntryRun
 from protocol_specs.disk.entry_log import NO_LOCATION
-from protocol_specs.disk.ledger_index import PAGE_COUNT
 
 
 @frozen
@@ -58,13 +58,13 @@ class EntryMover:
         disk.
         """
         alive: dict[int, list[EntryRun]] = {}
-        pages: dict[tuple[int, int], array[int]] = {}
         elsewhere: set[tuple[int, int]] = set()
-        for placed in map(_indexable, found):
-            if placed is not None and is_here(placed.run.ledger_id):
-                parts = self._alive_parts(placed, pages, elsewhere)
-                if parts:
-                    alive.setdefault(placed.run.ledger_id, []).extend(parts)
+        wanted = [each for each in map(_indexable, found) if each is not None and is_here(each.run.ledger_id)]
+        locations = FoundLocations(self._indexes, [each.run for each in wanted])
+        for placed in wanted:
+            parts = _alive_parts(placed, locations.of(placed.run), elsewhere)
+            if parts:
+                alive.setdefault(placed.run.ledger_id, []).extend(parts)
         if elsewhere:
             # A move that failed, or a process that was killed, may have left these in the page cache only: on the disk
             # they may still point to the log that is going to be removed.
@@ -92,31 +92,21 @@ class EntryMover:
             [piece for each in written for piece in each.pieces],
         )
 
-    def _alive_parts(
-        self, placed: PlacedRun, pages: "dict[tuple[int, int], array[int]]", elsewhere: set[tuple[int, int]]
-    ) -> list[EntryRun]:
-        """Return the parts of a run that its ledger's index points to.
 
-        ``pages`` keeps what was read of indexes; ``elsewhere`` gets those that give an entry a place in another log.
-        """
-        run = placed.run
-        here = array("Q", map(placed.base.__add__, run.offsets[:-1]))
-        stored = array("Q")
-        for number in range(page_of(run.first_entry_id), page_of(run.last_entry_id) + 1):
-            key = (run.ledger_id, number)
-            page = pages.get(key)
-            if page is None:
-                page = pages[key] = self._indexes.read_page(*key)
-            stored += page if len(page) == PAGE_COUNT else page + array("Q", bytes(8 * (PAGE_COUNT - len(page))))
-        first = run.first_entry_id % PAGE_COUNT
-        stored = stored[first : first + run.count]
-        if stored == here:
-            return [run]
-        log_id = split_location(here[0])[0]
-        for index, place in enumerate(stored):
-            if place not in (NO_LOCATION, here[index]) and split_location(place)[0] != log_id:
-                elsewhere.add((run.ledger_id, page_of(run.first_entry_id + index)))
-        return _matching(run, stored, here)
+def _alive_parts(placed: PlacedRun, stored: "array[int]", elsewhere: set[tuple[int, int]]) -> list[EntryRun]:
+    """Return the parts of a run that its ledger's index points to; ``stored`` has what that says of all entries.
+
+    ``elsewhere`` gets the pages that give an entry a place in another log.
+    """
+    run = placed.run
+    here = array("Q", map(placed.base.__add__, run.offsets[:-1]))
+    if stored == here:
+        return [run]
+    log_id = split_location(here[0])[0]
+    for index, place in enumerate(stored):
+        if place not in (NO_LOCATION, here[index]) and split_location(place)[0] != log_id:
+            elsewhere.add((run.ledger_id, page_of(run.first_entry_id + index)))
+    return _matching(run, stored, here)
 
 
 def _indexable(placed: PlacedRun) -> PlacedRun | None:

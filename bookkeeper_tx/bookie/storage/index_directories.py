@@ -130,8 +130,8 @@ class IndexDirectories:
     def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
         return self._of(ledger_id).files.read_header(ledger_id, replaying=replaying)
 
-    def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT) -> Page:
-        return self._of(ledger_id).files.read_page(ledger_id, number, count)
+    def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT, first: int = 0) -> Page:
+        return self._of(ledger_id).files.read_page(ledger_id, number, count, first)
 
     def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
         return self._of(ledger_id).files.read_page_at_once(ledger_id, number, count)

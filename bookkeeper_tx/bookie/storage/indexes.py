@@ -34,8 +34,11 @@ class Indexes(Protocol):
         ``replaying``: what a crash has left unfinished counts as missing, since the journal still has its contents.
         """
 
-    def read_page(self, ledger_id: int, number: int, count: int = ...) -> Page:
-        """Return the first ``count`` locations of a page, 0 for entries without one.  Raises StorageFailed."""
+    def read_page(self, ledger_id: int, number: int, count: int = ..., first: int = 0) -> Page:
+        """Return ``count`` locations of a page from its slot ``first`` on, 0 for entries without one.
+
+        Those at the end that are 0 may be left out.  Raises StorageFailed.
+        """
 
     def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
         """Return the result of :meth:`read_page` if it need not wait, else None."""

@@ -213,15 +213,16 @@ class LedgerIndexes:
             return None
         return IndexHeader.unpack(path, data)
 
-    def read_page(self, ledger_id: int, number: int, count: int = spec.PAGE_COUNT) -> Page:
-        """Return the first ``count`` locations of a page, 0 for entries without one.
+    def read_page(self, ledger_id: int, number: int, count: int = spec.PAGE_COUNT, first: int = 0) -> Page:
+        """Return ``count`` locations of a page from its slot ``first`` on, 0 for entries without one.
 
         Raises StorageFailed, also if there is no index.
         """
         path = self.path(ledger_id)
         try:
             with self._files.borrow(path) as file:
-                return unpack_page(file.read(count * spec.LOCATION_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE))
+                at = spec.HEADER_SIZE + number * spec.PAGE_SIZE + first * spec.LOCATION_SIZE
+                return unpack_page(file.read(count * spec.LOCATION_SIZE, at))
         except OSError as error:
             raise StorageFailed(f"cannot read index {path}: {error}") from error
 

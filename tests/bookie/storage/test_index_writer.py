@@ -52,6 +52,7 @@ def test_new_locations_leave_the_others_alone(disk: CrashingDisk, indexes: Ledge
     write(disk, indexes, 5, HEADER, [placed(0, 1, 100), placed(2, 1, 200)], True)
     write(disk, indexes, 5, None, [placed(1, 1, 300), placed(3, 1, 400)], False)
     assert list(indexes.read_page(5, 0)[:5]) == [100, 300, 200, 400, 0]
+    assert list(indexes.read_page(5, 0, 2, 1)) == [300, 200]
     assert indexes.read_header(5) == HEADER
 
 

@@ -82,15 +82,18 @@ class DbIndexes:
             raise StorageFailed(f"cannot read the state of ledger {ledger_name(ledger_id)}: {error}") from error
         return None if value is None else ledger_data.unpacked(ledger_id, value)
 
-    def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT) -> Page:
-        """Return the first ``count`` locations of a page, 0 for entries without one.  Raises StorageFailed."""
-        first = number * PAGE_COUNT
-        begin, end = keys.location_key(ledger_id, first), keys.location_key(ledger_id, first + count)
+    def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT, first: int = 0) -> Page:
+        """Return ``count`` locations of a page from its slot ``first`` on, 0 for entries without one.
+
+        Raises StorageFailed.
+        """
+        entry_id = number * PAGE_COUNT + first
+        begin, end = keys.location_key(ledger_id, entry_id), keys.location_key(ledger_id, entry_id + count)
         with _readable(ledger_id):
             values = self._locations(ledger_id).values(begin, end, count)
         if len(values) == count:
             return keys.page_of_values(values)
-        return keys.page_of_items(self._items(ledger_id, first, count), first, count)
+        return keys.page_of_items(self._items(ledger_id, entry_id, count), entry_id, count)
 
     def read_page_at_once(self, ledger_id: int, number: int, count: int) -> "Page | None":
         """Return None: RocksDB does not tell whether it would have to wait for the disk."""

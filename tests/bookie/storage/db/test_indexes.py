@@ -44,6 +44,7 @@ def test_the_locations_of_many_ledgers(indexes: DbIndexes) -> None:
     for each in ledgers:
         assert indexes.read_header(each) == HEADER
         assert list(indexes.read_page(each, 0, 8)) == [1028, 1062, 1096, 0, 0, 9000, 9034, 0]
+        assert list(indexes.read_page(each, 0, 3, 2)) == [1096, 0, 0]
         assert indexes.ranges(each, 0, 9) == [range(3), range(5, 7)]
         assert indexes.last_entry(each) == (6, 9034)
         assert indexes.read_page_at_once(each, 0, 8) is None
@@ -64,6 +65,7 @@ def test_a_run_over_many_pages_and_more_than_one_call(indexes: DbIndexes) -> Non
     assert [indexes.next_page(5, page) for page in (0, 1, 7, 11, 12)] == [0, 1, 7, 11, None]
     assert indexes.last_entry(5) == (1000 + count - 1, 1028 + (count - 1) * 34)
     assert list(indexes.read_page(5, 0)) == [0] * 1000 + [1028 + at * 34 for at in range(24)]
+    assert list(indexes.read_page(5, 1, 2, 3)) == [1028 + at * 34 for at in (27, 28)]
 
 
 def test_sparse_pages_are_passed_over(indexes: DbIndexes) -> None:
