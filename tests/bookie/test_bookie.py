@@ -337,6 +337,20 @@ def test_a_full_ledger_disk_takes_recovery_and_fences_only(disk: CrashingDisk) -
     assert bookie.add(4, flags=Flag.RECOVERY_ADD)[8:12] == bytes(4)
 
 
+def test_a_full_journal_disk_takes_neither_fences_nor_recovery_until_there_is_room(disk: CrashingDisk) -> None:
+    left_unflushed(disk, 0, backups=0)
+    disk.capacity = 0
+    bookie = Started(disk, journal_backups_max=0)
+    recovery = Flag.RECOVERY_ADD | Flag.HIGH_PRIORITY
+    assert bookie.read(2) == entry(2)
+    assert bookie.read(2, Flag.FENCING) == EIO
+    assert bookie.add(3, flags=recovery)[8:12] == EREADONLY
+    disk.capacity = None
+    bookie.clock.advance(10)
+    assert bookie.read(2, Flag.FENCING) == entry(2)
+    assert bookie.add(3, flags=recovery)[8:12] == bytes(4)
+
+
 def test_old_journals_are_given_up_when_the_disk_is_nearly_full(disk: CrashingDisk) -> None:
     for _ in range(3):
         disk.restart()
