@@ -5,8 +5,8 @@ A page marks a table of rooms, the tables of all files, tables of measured figur
     <!-- rooms bookkeeper_tx -->
     <!-- end of rooms -->
 
-``files`` takes a package, too; ``faces``, ``loads`` and ``ratios`` take names of files of figures; ``statements`` and
-``counts`` take documents of which ``tests/docs/statements.toml`` has the statements.
+``files`` takes a package, too; ``faces``, ``loads``, ``ratios`` and ``storages`` take names of files of figures;
+``statements`` and ``counts`` take documents of which ``tests/docs/statements.toml`` has the statements.
 """
 
 import re
@@ -23,6 +23,7 @@ TABLES = {
     "faces": figures.faces,
     "loads": figures.loads,
     "ratios": figures.ratios,
+    "storages": figures.storages,
     "statements": statements.statements,
     "counts": statements.counts,
 }

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 FIGURES = "docs/_extra/figures"
 CLIENT, BOOKIE = "client_cpu_us_per_entry", "bookie_cpu_us_per_entry"
 MIB = 2**20
+
+WHOLE = ("start", "stop")
+"""What ``bktx bench storage`` measures of a storage, and not of an entry."""
 
 NOISY_CORES = 0.3
 """Cores kept busy by other processes; above this, rates are not to be trusted."""
@@ -53,6 +57,11 @@ def ratios(root: Path, name: str) -> str:
         f" BookKeeper {report['machine']['java']} on {report['machine']['jvm']}; {_source(report, name, runs)}.\n\n"
         f"{RATIOS}\n{rows}\n"
     )
+
+
+def storages(root: Path, names: str) -> str:
+    """Return a table of each file of ``bktx bench storage``: the medians of each class, and the ratio to the first."""
+    return "\n".join("\n".join(_of_storage(root, name)) + "\n" for name in names.split())
 
 
 def _read(root: Path, name: str) -> dict[str, Any]:
@@ -117,6 +126,26 @@ def _compared(row: Mapping[str, Any]) -> str:
         _number(found["cpu_us_per_entry"]),
     ]
     return f"| {row['row']} | {' | '.join(cells)} |"
+
+
+def _of_storage(root: Path, name: str) -> Iterator[str]:
+    report = _read(root, name)
+    classes = report["classes"]
+    source = _source(report, name, (run for runs in classes.values() for run in runs))
+    ledgers = f"{report['ledgers']:,} ledger{'s' if report['ledgers'] > 1 else ''}"
+    yield f"{report['entries']:,} entries of {report['size']:,} B in {ledgers}, {_runs_of(report)}; {source}."
+    yield f"\n| | {' | '.join(f'`{each}`' for each in classes)} | ratio |\n|---|{'--:|' * (len(classes) + 1)}"
+    measured = list(classes.values())
+    for workload in (key for key, value in measured[0][0].items() if isinstance(value, dict)):
+        used = [median(run[workload]["cpu_us"] for run in runs) for runs in measured]
+        rates = [median(run[workload]["per_s"] for run in runs) for runs in measured]
+        if workload in WHOLE:
+            cells = [f"{_number(each / 1e6)} s" for each in used]
+        else:
+            cells = [f"{_number(cpu)} µs ({rate:,.0f}/s)" for cpu, rate in zip(used, rates, strict=True)]
+        yield f"| {workload.replace('_', ' ')} | {' | '.join(cells)} | {used[-1] / used[0]:.2f} |"
+    waits = [max(run["slowest_add_s"] for run in runs) for runs in measured]
+    yield f"| longest wait of an add | {' | '.join(f'{_number(each)} s' for each in waits)} | |"
 
 
 def _number(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -10,6 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from bookkeeper_tx.cli.bench.process_cpu import machine_busy_ns
+from bookkeeper_tx.cli.bench.report import machine
 from bookkeeper_tx.cli.bench.storage_run import StorageLoad, StorageRun
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES
@@ -77,8 +80,8 @@ def storage(
     with tempfile.TemporaryDirectory(prefix="bktx-bench-", dir=directory, ignore_cleanup_errors=True) as temporary:
         measured = run(lambda reactor: _measured(reactor, Path(temporary), dict.fromkeys(classes), load, runs))
     if as_json:
-        report = {"entries": entries, "ledgers": ledgers, "size": size, "run": run_length, "classes": measured}
-        click.echo(json.dumps(report, indent=2))
+        shape = {"entries": entries, "ledgers": ledgers, "size": size, "run": run_length, "runs": runs}
+        click.echo(json.dumps({"machine": machine(), **shape, "classes": measured}, indent=2))
     else:
         Console(highlight=False).print(_table(measured))
 
@@ -91,9 +94,17 @@ async def _measured(
     for index in range(runs):
         for each in classes:
             one = StorageRun(reactor, directory / f"{each}-{index}", each, load)
+            begun_s, before_ns = time.perf_counter(), _others_ns()
             await one.measure()
-            measured[each].append({**one.measured, "slowest_add_s": round(one.slowest_add_s, 4)})
+            others = (_others_ns() - before_ns) / 1e9 / (time.perf_counter() - begun_s)
+            rest = {"slowest_add_s": round(one.slowest_add_s, 4), "other_cores": round(max(others, 0.0), 3)}
+            measured[each].append({**one.measured, **rest})
     return measured
+
+
+def _others_ns() -> int:
+    """Return the CPU that all other processes of this machine have used."""
+    return machine_busy_ns() - time.process_time_ns()
 
 
 def _table(measured: dict[str, list[dict[str, Any]]]) -> Table:

@@ -51,6 +51,7 @@ def test_the_classes_take_turns_and_stand_side_by_side(monkeypatch: pytest.Monke
     measuring = storage._measured(None, tmp_path, dict.fromkeys(["A", "B"]), LOAD, 2)
     measured = result_of(Deferred.fromCoroutine(measuring))
     assert begun == ["A-0", "B-0", "A-1", "B-1"]
+    assert all(one["slowest_add_s"] == 0.25 and one["other_cores"] >= 0 for runs in measured.values() for one in runs)
     console = Console(width=100)
     with console.capture() as shown:
         console.print(storage._table(measured))
@@ -64,4 +65,7 @@ def test_json_has_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["--class", "SortedLedgerStorage", "--entries", "10", "--ledgers", "2", "--json"]
     result = CliRunner().invoke(storage.storage, arguments)
     assert result.exit_code == 0, result.output
-    assert json.loads(result.output) == {"entries": 10, "ledgers": 2, "size": 100, "run": 10, "classes": measured}
+    report = json.loads(result.output)
+    assert set(report.pop("machine")) == {"python", "system", "cores"}
+    shape = {"entries": 10, "ledgers": 2, "size": 100, "run": 10, "runs": 3}
+    assert report == {**shape, "classes": measured}

