@@ -10,9 +10,9 @@ import errno
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bookkeeper_tx.bookie.rocks_db_errors import os_error, raising
 from bookkeeper_tx.bookie.rocks_db_opening import RocksDbOpening, free_bytes, has_database
@@ -27,6 +27,8 @@ STALLED: Final = "result incomplete"
 
 STALL_S: Final = 0.01
 """How long to wait for RocksDB when it has too much to write."""
+
+_Result = TypeVar("_Result")
 
 
 class RocksDb:
@@ -62,29 +64,29 @@ class RocksDb:
         found = db.keys()
         for last in found:
             yield last
-        _check_end(db, last, self._binding.ReadOptions())
+        self._check_end(db, last, self._binding.ReadOptions())
 
     def values(self, first: bytes, end: bytes, count: int) -> list[bytes]:
         db = self._db
         self._found([first, end])
         reading = self._before(end)
-        found: list[bytes] = raising(lambda: list(db.values(from_key=first, read_opt=reading)))
+        found: list[bytes] = self._raising(lambda: list(db.values(from_key=first, read_opt=reading)))
         return found if len(found) == count else [value for _, value in self.items(first, end, count)]
 
     def items(self, first: bytes, end: bytes, count: int) -> list[tuple[bytes, bytes]]:
         db = self._db
         self._found([first, end])
         reading = self._before(end)
-        found = raising(lambda: list(db.items(from_key=first, read_opt=reading)))
+        found = self._raising(lambda: list(db.items(from_key=first, read_opt=reading)))
         if len(found) < count:
-            _check_end(db, found[-1][0] if found else first, reading)
+            self._check_end(db, found[-1][0] if found else first, reading)
         return found
 
     def next_key(self, first: bytes, end: bytes) -> bytes | None:
         self._found([first])
         found = self._iterator(self._before(end))
         found.seek(first)
-        raising(found.status)
+        self._raising(found.status)
         return found.key() if found.valid() else None
 
     def last_item(self, first: bytes, end: bytes) -> tuple[bytes, bytes] | None:
@@ -93,7 +95,7 @@ class RocksDb:
         found.seek_for_prev(end)
         if found.valid() and found.key() == end:
             found.prev()
-        raising(found.status)
+        self._raising(found.status)
         return (found.key(), found.value()) if found.valid() and found.key() >= first else None
 
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
@@ -123,12 +125,12 @@ class RocksDb:
                 needed += each.stat().st_size * each.name.endswith(".sst")
         if free_bytes(self.path) < needed:
             raise OSError(errno.ENOSPC, f"a compaction may need {needed} bytes that are free", self.path)
-        raising(lambda: self._db.compact_range(None, None))
+        self._raising(lambda: self._db.compact_range(None, None))
 
     def close(self) -> None:
         self._closed = True
         try:
-            raising(self._close)
+            self._raising(self._close)
         finally:
             self._opening.end()
 
@@ -187,7 +189,7 @@ class RocksDb:
 
     def _found(self, keys: list[bytes]) -> list[bytes | None]:
         """Return the values of some keys; waits for the disk without keeping other threads from work."""
-        values: list[bytes | None] = raising(lambda: self._db.get(keys))
+        values: list[bytes | None] = self._raising(lambda: self._db.get(keys))
         return values
 
     def _before(self, end: bytes) -> Any:
@@ -196,11 +198,13 @@ class RocksDb:
         return reading
 
     def _iterator(self, reading: Any) -> Any:
-        return raising(lambda: self._db.iter(reading))
+        return self._raising(lambda: self._db.iter(reading))
 
+    def _check_end(self, db: Any, last: bytes, reading: Any) -> None:
+        """Raise the error that has ended an iteration after ``last``, if any: iterators keep silent of it."""
+        found = self._raising(lambda: db.iter(reading))
+        found.seek(last + b"\0")
+        self._raising(found.status)
 
-def _check_end(db: Any, last: bytes, reading: Any) -> None:
-    """Raise the error that has ended an iteration after ``last``, if there was one: iterators keep silent of it."""
-    found = raising(lambda: db.iter(reading))
-    found.seek(last + b"\0")
-    raising(found.status)
+    def _raising(self, read: Callable[[], _Result]) -> _Result:
+        return raising(read, self._opening.told)

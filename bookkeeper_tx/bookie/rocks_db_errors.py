@@ -16,16 +16,16 @@ NOT_OPEN_TEXTS: Final = ("closed", "borrowed", "shutdown in progress")
 _Result = TypeVar("_Result")
 
 
-def raising(read: Callable[[], _Result]) -> _Result:
-    """Return the result of ``read``, whose errors are of no class of their own."""
+def raising(read: Callable[[], _Result], told: Callable[[Exception], str]) -> _Result:
+    """Return the result of ``read``, whose errors are of no class of their own; ``told`` gives their text."""
     try:
         return read()
     except Exception as error:
-        raise os_error(error) from error
+        raise os_error(error, told=told) from error
 
 
-def os_error(error: Exception, path: str = "") -> OSError:
-    return OSError(number_of(str(error)), f"RocksDB: {error}", path or None)
+def os_error(error: Exception, path: str = "", told: Callable[[Exception], str] = str) -> OSError:
+    return OSError(number_of(str(error)), f"RocksDB: {told(error)}", path or None)
 
 
 def number_of(text: str) -> int:

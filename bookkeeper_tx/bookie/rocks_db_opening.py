@@ -51,6 +51,7 @@ class RocksDbOpening:
         self._path = path
         self._options = _options(self.binding, config)
         self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._links_path: str | None = None
         self._failed: OSError | None = None
         self._failed_s = 0.0
 
@@ -103,11 +104,15 @@ class RocksDbOpening:
             self._links.cleanup()
             self._links = None
 
+    def told(self, error: Exception) -> str:
+        """Return the text of an error, in which files have their own paths, not those of links to them."""
+        return str(error) if self._links_path is None else str(error).replace(self._links_path, self._path)
+
     def why_not(self, error: Exception) -> str:
         """Tell why a database cannot be opened, and what to do."""
         if re.search("lock hold|lock file", str(error)):
             return f"the RocksDB in {self._path} is open in another process: stop the bookie that runs on it ({error})"
-        cannot = f"the RocksDB in {self._path} cannot be opened: {error}"
+        cannot = f"the RocksDB in {self._path} cannot be opened: {self.told(error)}"
         if number_of(str(error)) in UNWRITABLE:
             return f"{cannot}: it needs room, and files that can be written"
         return (
@@ -124,6 +129,7 @@ class RocksDbOpening:
 
     def _linked(self, parent: str | None) -> Any:
         links = _links(parent)
+        self._links_path = links.name
         try:
             for name in os.listdir(self._path):
                 if name not in WRITTEN_AT_OPEN:

@@ -207,6 +207,32 @@ def test_what_was_opened_for_reading_only_is_never_written(path: Path) -> None:
     db.close()
 
 
+def test_damage_is_told_with_the_path_of_the_file_and_not_of_the_link_by_which_it_is_read(path: Path) -> None:
+    (table,) = path.glob("*.sst")
+    data = table.read_bytes()
+    table.write_bytes(bytes(each ^ 0x5A for each in data[:2000]) + data[2000:])
+    db = RocksDb(str(path), CONFIG, reading_only=True)
+    for read in (
+        lambda: db.get(KEYS[0]),
+        lambda: db.next_key(KEYS[0], END),
+        lambda: db.items(KEYS[0], END, len(KEYS) + 1),
+        lambda: list(db.keys()),
+    ):
+        with pytest.raises(OSError, match="checksum mismatch") as caught:
+            read()
+        assert f" in {table} offset 0 " in str(caught.value)
+    db.close()
+
+
+def test_a_file_that_is_missing_is_told_with_its_path_and_not_that_of_a_link(path: Path) -> None:
+    (table,) = path.glob("*.sst")
+    table.unlink()
+    with pytest.raises(RefusedToStart, match=f"the RocksDB in {path} cannot be opened: .*No such file") as caught:
+        RocksDb(str(path), CONFIG, reading_only=True)
+    assert f" {table}: " in str(caught.value)
+    assert "bktx-rocksdb-" not in str(caught.value)
+
+
 def test_a_database_whose_files_are_away_is_not_made_anew(tmp_path: Path) -> None:
     mounted, away = tmp_path / "mounted", tmp_path / "away"
     mounted.mkdir()
