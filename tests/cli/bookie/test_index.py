@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bookkeeper_tx.errors import InvalidArgument, NoSuchLedger, StorageFailed
+from bookkeeper_tx.errors import NoSuchLedger, StorageFailed
 from tests.bookie.golden_directory import DIGEST
 from tests.cli.bookie.bookie_files import files_of, make, objects, run
 
@@ -42,10 +42,3 @@ def test_a_damaged_header_is_one_error(tmp_path: Path) -> None:
     result = run("index", "--data", tmp_path, 5)
     assert isinstance(result.exception, StorageFailed)
     assert "5.idx is damaged, it has no valid header" in str(result.exception)
-
-
-def test_the_databases_of_another_engine_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "current" / "locations").mkdir(parents=True)
-    result = run("index", 5, "--data", tmp_path)
-    assert isinstance(result.exception, InvalidArgument)
-    assert "DbLedgerStorage" in str(result.exception)

@@ -7,6 +7,7 @@ import pytest
 from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.storage.conversion import DATABASES
+from bookkeeper_tx.errors import InvalidArgument
 from tests.bookie.storage.several import test_conversion as several
 from tests.bookie.storage.several.several_storages import made_currents
 from tests.cli.bookie.bookie_files import LEDGERS, files_of, make, objects, run
@@ -94,3 +95,11 @@ def test_logs_that_index_files_know_keep_their_ids(tmp_path: Path) -> None:
     assert "there are index files already" in str(result.exception)
     locks = {f"{name}/bookie.lock": b"" for name in "ab"}
     assert {**files_of(tmp_path), **locks} == {**before, **locks}
+
+
+def test_the_databases_of_another_class_of_storage_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "current" / "locations").mkdir(parents=True)
+    for command in (["rebuild-index"], ["regenerate-index", 5]):
+        error = run(*command, "--data", tmp_path).exception
+        assert isinstance(error, InvalidArgument)
+        assert "locations is a database of DbLedgerStorage" in str(error)
