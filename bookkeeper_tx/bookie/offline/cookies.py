@@ -34,25 +34,26 @@ async def read_cookie(store: MetadataStore, bookie_id: str) -> tuple[bytes, int]
     return found
 
 
-async def create_cookie(store: MetadataStore, bookie_id: str, data: bytes) -> None:
-    """Store the first cookie of a bookie.  Raises IllegalOperation if there is one."""
+async def create_cookie(store: MetadataStore, bookie_id: str, data: bytes) -> int:
+    """Store the first cookie of a bookie, and return its version.  Raises IllegalOperation if there is one."""
     if await store.read_cookie(bookie_id) is not None:
         raise IllegalOperation(f"there is a cookie of bookie {bookie_id} already: update it, or delete it first")
-    await store.write_cookie(bookie_id, data, None)
+    return await store.write_cookie(bookie_id, data, None)
 
 
-async def update_cookie(store: MetadataStore, bookie_id: str, data: bytes) -> None:
-    """Replace the cookie of a bookie that does not run."""
+async def update_cookie(store: MetadataStore, bookie_id: str, data: bytes) -> int:
+    """Replace the cookie of a bookie that does not run, and return the new version."""
     await require_unregistered(store, bookie_id)
     _, version = await read_cookie(store, bookie_id)
-    await store.write_cookie(bookie_id, data, version)
+    return await store.write_cookie(bookie_id, data, version)
 
 
-async def delete_cookie(store: MetadataStore, bookie_id: str) -> None:
-    """Delete the cookie of a bookie that does not run."""
+async def delete_cookie(store: MetadataStore, bookie_id: str) -> int:
+    """Delete the cookie of a bookie that does not run, and return the version that it had."""
     await require_unregistered(store, bookie_id)
     _, version = await read_cookie(store, bookie_id)
     await store.delete_cookie(bookie_id, version)
+    return version
 
 
 async def require_unregistered(store: MetadataStore, bookie_id: str) -> None:

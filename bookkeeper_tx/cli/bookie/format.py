@@ -1,5 +1,6 @@
 """``bktx bookie format``: empty directories for a bookie."""
 
+import json
 from typing import Any
 
 import click
@@ -20,8 +21,9 @@ from bookkeeper_tx.cli.run import run
 @click.option("--delete-cookie", is_flag=True, help="Delete the cookie in the metadata store, too.")
 @click.option("--bookie-id", metavar="ID", help="Whose cookie; default: the bookie that the directories belong to.")
 @options.metadata_if_needed
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def format_directories(
-    places: Places, force: bool, delete_cookie: bool, bookie_id: str | None, metadata_uri: str | None
+    places: Places, force: bool, delete_cookie: bool, bookie_id: str | None, metadata_uri: str | None, as_json: bool
 ) -> None:
     """Delete all files of a bookie: journal, entry logs, indexes, cookies.  WRITES: what it held is lost.
 
@@ -33,7 +35,7 @@ def format_directories(
     """
     if delete_cookie and metadata_uri is None:
         raise click.UsageError("--delete-cookie needs --metadata URI")
-    disk = Disk()
+    disk, cookie_deleted = Disk(), False
     with places.held(disk, writing=True):
         if delete_cookie and bookie_id is None:
             bookie_id = cookies.bookie_id_of(cookies.cookie_files(disk, places))
@@ -45,20 +47,28 @@ def format_directories(
         if delete_cookie:
             assert metadata_uri is not None
             assert bookie_id is not None
-            _wipe_and_forget(disk, places, metadata_uri, bookie_id)
+            cookie_deleted = _wipe_and_forget(disk, places, metadata_uri, bookie_id)
         else:
             wipe(disk, places)
+    if as_json:
+        done = {"files": count, "size": size_bytes, "directories": places.every, "cookie_deleted": cookie_deleted}
+        click.echo(json.dumps(done))
     click.echo(f"deleted {what}", err=True)
 
 
-def _wipe_and_forget(disk: Disk, places: Places, metadata_uri: str, bookie_id: str) -> None:
-    """Delete the files, then the cookie in the store: before that, no bookie starts on what is left of them."""
+def _wipe_and_forget(disk: Disk, places: Places, metadata_uri: str, bookie_id: str) -> bool:
+    """Delete the files, then the cookie in the store: before that, no bookie starts on what is left of them.
 
-    async def operation(reactor: Any) -> None:
+    Returns whether there was a cookie in the store.
+    """
+
+    async def operation(reactor: Any) -> bool:
         async with open_store(reactor, metadata_uri) as store:
             await cookies.require_unregistered(store, bookie_id)
             wipe(disk, places)
-            if await store.read_cookie(bookie_id) is not None:
-                await cookies.delete_cookie(store, bookie_id)
+            if await store.read_cookie(bookie_id) is None:
+                return False
+            await cookies.delete_cookie(store, bookie_id)
+            return True
 
-    run(operation)
+    return run(operation)

@@ -28,7 +28,7 @@ class Store:
     def write_cookie(self, bookie_id, cookie, version):
         assert version == (self.cookies[bookie_id][1] if bookie_id in self.cookies else None)
         self.cookies[bookie_id] = (cookie, (version or 0) + 1)
-        return succeed(1)
+        return succeed(self.cookies[bookie_id][1])
 
     def delete_cookie(self, bookie_id, version):
         assert self.cookies.pop(bookie_id)[1] == version
@@ -52,7 +52,7 @@ def done(result_of):
 
 
 def test_a_cookie_is_created_once(store, done):
-    done(cookies.create_cookie(store, "b:1", COOKIE))
+    assert done(cookies.create_cookie(store, "b:1", COOKIE)) == 1
     assert done(cookies.read_cookie(store, "b:1")) == (COOKIE, 1)
     with pytest.raises(IllegalOperation, match="already"):
         done(cookies.create_cookie(store, "b:1", COOKIE))
@@ -60,9 +60,9 @@ def test_a_cookie_is_created_once(store, done):
 
 def test_a_cookie_is_replaced_and_deleted_at_its_version(store, done):
     done(cookies.create_cookie(store, "b:1", COOKIE))
-    done(cookies.update_cookie(store, "b:1", COOKIE + b"#"))
+    assert done(cookies.update_cookie(store, "b:1", COOKIE + b"#")) == 2
     assert store.cookies["b:1"] == (COOKIE + b"#", 2)
-    done(cookies.delete_cookie(store, "b:1"))
+    assert done(cookies.delete_cookie(store, "b:1")) == 2
     assert not store.cookies
     for change in (cookies.update_cookie(store, "b:1", COOKIE), cookies.delete_cookie(store, "b:1")):
         with pytest.raises(InvalidArgument, match="has no cookie of bookie b:1"):

@@ -7,7 +7,7 @@ import pytest
 from bookkeeper_tx.bookie.directories import DirectoryInUse, unused
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.errors import InvalidArgument
-from tests.cli.bookie.bookie_files import files_of, make, run
+from tests.cli.bookie.bookie_files import files_of, make, objects, run
 
 
 def test_everything_in_the_directories_goes_and_nothing_beside_them(tmp_path: Path) -> None:
@@ -40,6 +40,19 @@ def test_it_asks(tmp_path: Path) -> None:
     assert {**before, "bookie.lock": b""} == files_of(tmp_path)
     assert run("format", "--data", tmp_path, stdin="y\n").exit_code == 0
     assert list((tmp_path / "current").iterdir()) == []
+
+
+def test_what_was_deleted_is_told(tmp_path: Path) -> None:
+    before = files_of(make(tmp_path / "data"))
+    assert objects("format", "--data", tmp_path / "data", "--force") == [
+        {
+            "files": len(before),
+            "size": sum(map(len, before.values())),
+            "directories": [str(tmp_path / "data")],
+            "cookie_deleted": False,
+        }
+    ]
+    assert files_of(tmp_path / "data") == {"bookie.lock": b""}
 
 
 def test_the_files_of_a_running_bookie_are_left_alone(tmp_path: Path) -> None:

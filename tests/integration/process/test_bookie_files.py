@@ -44,6 +44,12 @@ def run(bookie: LocalBookie, command: str, *arguments: object, exit_code: int = 
     return done.stdout + done.stderr
 
 
+def told(bookie: LocalBookie, command: str, *arguments: object) -> dict[str, Any]:
+    """Return the object that a command prints; standard error may say the same in words."""
+    found: dict[str, Any] = json.loads(run(bookie, command, *arguments, "--json").splitlines()[0])
+    return found
+
+
 def on_files(bookie: LocalBookie, command: str, *arguments: object) -> list[dict[str, Any]]:
     """Run a command that needs no metadata store, in this process."""
     return objects(command, *arguments, "--data", data_of(bookie))
@@ -172,7 +178,9 @@ def test_directories_are_formatted_and_the_cookie_is_deleted(bookie: LocalBookie
         start(bookie)
     shown = run(bookie, "format --force --delete-cookie --data", data_of(bookie), exit_code=1)
     assert b"name the bookie by its id" in shown
-    run(bookie, "format --force --delete-cookie --bookie-id", bookie.bookie_id, "--data", data_of(bookie))
+    again = ["--bookie-id", bookie.bookie_id, "--data", data_of(bookie)]
+    for is_there in (True, False):
+        assert told(bookie, "format --force --delete-cookie", *again)["cookie_deleted"] is is_there
     start(bookie)
 
 
@@ -191,9 +199,10 @@ def test_a_bookie_moves_to_another_directory_by_its_cookie(bookie: LocalBookie, 
     cookie = tmp_path / "cookie"
     run(bookie, "cookie generate", bookie.bookie_id, "--data", data_of(moved), "--output", cookie)
     assert b"already" in run(bookie, "cookie create", bookie.bookie_id, "--file", cookie, exit_code=1)
-    run(bookie, "cookie update", bookie.bookie_id, "--file", cookie)
+    updated = told(bookie, "cookie update", bookie.bookie_id, "--file", cookie)
     shutil.copy(cookie, data_of(moved) / "current" / "VERSION")
     after = json.loads(run(bookie, "cookie show --json", bookie.bookie_id))
+    assert after == updated
     assert after["ledger_directories"] == [str(data_of(moved))]
     assert after["instance_id"] == before["instance_id"]
     try:
@@ -202,7 +211,9 @@ def test_a_bookie_moves_to_another_directory_by_its_cookie(bookie: LocalBookie, 
         moved.stop()
     finally:
         moved.kill()
-    run(bookie, "cookie delete --yes", bookie.bookie_id)
+    deleted = told(bookie, "cookie delete --yes", bookie.bookie_id)
+    assert deleted == {"bookie_id": bookie.bookie_id, "version": after["version"]}
     assert b"has no cookie" in run(bookie, "cookie show", bookie.bookie_id, exit_code=1)
-    run(bookie, "cookie create", bookie.bookie_id, "--file", cookie)
+    created = told(bookie, "cookie create", bookie.bookie_id, "--file", cookie)
+    assert created == told(bookie, "cookie show", bookie.bookie_id)
     assert run(bookie, "cookie show", bookie.bookie_id) == cookie.read_bytes()
