@@ -58,6 +58,8 @@ class Adds(WriteEnsemble):
         """What they fail with, for the error of the ledger."""
         self.on_progress: Callable[[], None] | None = None
         """If set, it is called whenever entries were completed or have failed."""
+        self.on_idle: Callable[[], None] | None = None
+        """If set, it is called whenever entries were completed and none is on its way."""
 
     @property
     def acknowledged(self) -> tuple[int, int]:
@@ -213,6 +215,8 @@ class Adds(WriteEnsemble):
                 add.confirm(add.entry_id + 1)
         if self._waiting or self.on_progress is not None:
             self._progressed()
+        if self.on_idle is not None and not pending:
+            self.on_idle()
 
     def _confirm_part(self, run: PendingRun) -> None:
         end = run.acknowledged_end

@@ -8,6 +8,7 @@ from bookkeeper_tx.client.context import ClientContext
 from bookkeeper_tx.client.deferred_sync import DeferredSyncAdds, require_deferred_sync
 from bookkeeper_tx.client.ensemble_change import change_ensemble
 from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.client.idle_publishing import IdlePublishing
 from bookkeeper_tx.client.ledger_handle import LedgerHandle
 from bookkeeper_tx.client.promised import promised
 from bookkeeper_tx.client.writers_metadata import closed
@@ -79,6 +80,7 @@ class WriteHandle(LedgerHandle):
             length=0,
         )
         self._explicit = ExplicitLastAddConfirmed(context, ledger_id, digest, quorum, self._adds)
+        self._idle_publishing: IdlePublishing | None = None
 
     @property
     def last_add_confirmed(self) -> int:
@@ -131,6 +133,14 @@ class WriteHandle(LedgerHandle):
         Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
         """
         return self._explicit.write()
+
+    def publish_when_idle(self, delay_s: float) -> None:
+        """From now on publish the last add confirmed once no append has been on its way for ``delay_s`` seconds.
+
+        For what is built on writers, without deferred sync.
+        Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
+        """
+        self._idle_publishing = IdlePublishing(self._context, self._adds, self._explicit, delay_s)
 
     @promised
     def close(self) -> Promise[None]:
@@ -204,6 +214,8 @@ class WriteHandle(LedgerHandle):
         await self._queue.drain()
         await self._adds.settle()
         self._explicit.stop()
+        if self._idle_publishing is not None:
+            self._idle_publishing.stop()
         self._adds.end_changes()
         store, ledger_id, end = self._context.store, self.ledger_id, (self.last_add_confirmed, self.length)
         while (metadata := closed(ledger_id, self.metadata, *end, self._adds.lacking)) is not None:

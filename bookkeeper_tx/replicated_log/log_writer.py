@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
 from bookkeeper_tx.client.promised import promised
@@ -14,6 +14,9 @@ from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
 from bookkeeper_tx.replicated_log.dlsn import DLSN
 from bookkeeper_tx.replicated_log.rolling import Rolling, RollingPolicy
 from bookkeeper_tx.replicated_log.segment_list import LogSegment
+
+PUBLISH_AFTER_S: Final = 0.001
+"""How soon followers hear of the last record before a pause: whoever writes one by one has sent the next by then."""
 
 Held = tuple[Callable[[Any, Any], None], Any, Any]
 """What sends a write, its payload or payloads, and its promise."""
@@ -183,6 +186,7 @@ class LogWriter:
         self._sequence_no = segment.log_segment_sequence_no
         self._acknowledgements = Acknowledgements(self._sequence_no)
         self._append = writer.answer(self._acknowledgements, partial(told, log=self.name))
+        writer.publish_when_idle(PUBLISH_AFTER_S)
         self._payload_size_max = writer.payload_size_max
 
     def _append_for(self, payload: bytes, promise: Any) -> None:

@@ -20,7 +20,11 @@ FOR_ROLLING = {"change_ledger", "refusal", "refuse", "look_at_size", "write_for"
 FACES = [
     # The store, and what others build on, are without.
     (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
-    (LedgerWriter, handles.LedgerWriter, {"answer", "append_for", "append_many_for", "checked", "drained", "tell_at"}),
+    (
+        LedgerWriter,
+        handles.LedgerWriter,
+        {"answer", "append_for", "append_many_for", "checked", "drained", "publish_when_idle", "tell_at"},
+    ),
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
     (Namespace, replicated_log.Namespace, set()),
     (LogWriter, replicated_log.LogWriter, FOR_ROLLING),

@@ -10,6 +10,7 @@ from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.tailing import TAIL_WAIT_S
 from bookkeeper_tx.errors import AlreadyTruncated, BookieUnavailable, MetadataUnavailable, NoSuchLedger, NoSuchLog
 from bookkeeper_tx.replicated_log import DLSN, LogRecord, Namespace
+from bookkeeper_tx.replicated_log.log_writer import PUBLISH_AFTER_S
 from bookkeeper_tx.replicated_log.segment_list import CHUNK_COUNT
 from tests.replicated_log.logs import LOG, Logs, payloads
 
@@ -134,6 +135,22 @@ def test_a_ledger_that_others_have_deleted_is_not_called_truncated() -> None:
     logs.result(logs.first.delete_ledger(logs.ledger_ids[0]))
     with pytest.raises(NoSuchLedger):
         logs.read()
+
+
+def test_a_follower_hears_of_the_last_record_at_once_though_nothing_is_written_behind_it() -> None:
+    logs = Logs(3)
+    writer = logs.open()
+    logs.write(writer, b"bookies know the ledger from now on")
+    follower = Follower(logs)
+    settle(logs, 3)
+    for number in range(3):
+        logs.write(writer, b"%d" % number)
+        logs.cluster.network.run()
+        logs.cluster.clock.advance(PUBLISH_AFTER_S)
+        logs.cluster.network.run()
+        assert len(follower.records) == number + 2
+        settle(logs, 1)
+    follower.end()
 
 
 def test_a_reader_that_does_not_follow_ends_at_what_is_confirmed() -> None:

@@ -4,12 +4,11 @@ import sys
 from typing import Any, BinaryIO
 
 import click
-from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.cli import options
-from bookkeeper_tx.cli.connect import connected, default_config
+from bookkeeper_tx.cli.connect import connected
 from bookkeeper_tx.cli.lines import lines_as_they_come
 from bookkeeper_tx.cli.run import run
 from bookkeeper_tx.client.client import BookKeeper
@@ -24,9 +23,6 @@ FENCED_EXIT_CODE = 3
 
 OUTSTANDING_MAX = 5000
 """Lines that are on their way; more wait to be read."""
-
-PUBLISH_INTERVAL_S = 0.1
-"""How soon readers see the last lines before a pause."""
 
 LOOK_INTERVAL_S = 1.0
 """How often to look whether another writer has taken the log, while nothing is appended."""
@@ -68,9 +64,7 @@ def append(
     """
 
     async def operation(reactor: Any) -> None:
-        interval_s = default_config().explicit_lac_interval_s or PUBLISH_INTERVAL_S
-        config = evolve(default_config(), explicit_lac_interval_s=interval_s)
-        async with connected(reactor, metadata_uri, config) as client:
+        async with connected(reactor, metadata_uri) as client:
             opened = Namespace(client, password).open_log_writer(
                 name, roll_size_bytes=roll_size_bytes, roll_interval_s=roll_interval_s
             )

@@ -18,7 +18,6 @@ from bookkeeper_tx import BookKeeper as BookKeeperOnTwisted
 from bookkeeper_tx import aio, blocking
 from bookkeeper_tx.aio import replicated_log as aio_log
 from bookkeeper_tx.blocking import replicated_log as blocking_log
-from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import AlreadyTruncated, LogFenced, NoSuchLedger
 from bookkeeper_tx.replicated_log import DLSN, Namespace
 from bookkeeper_tx.testing.local_cluster import LocalCluster
@@ -205,8 +204,7 @@ def test_a_writer_that_sleeps_until_its_ledger_is_collected_is_refused(
 
 
 def test_a_follower_sees_what_is_written_across_ledgers(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
-    config = ClientConfig(explicit_lac_interval_s=0.05)
-    with blocking.BookKeeper(cluster.metadata_uri, config) as bk:
+    with blocking.BookKeeper(cluster.metadata_uri) as bk:
         writer = blocking_log.Namespace(bk).open_log_writer("orders", roll_size_bytes=3000)
         following = logs.read("orders", follow=True)
         for start in range(0, 40, 8):

@@ -1,0 +1,76 @@
+"""Publishing the last add confirmed as soon as a writer pauses (docs/protocol/last-add-confirmed.md).
+
+For writers whose readers follow at once.  While appends follow each other each carries what is confirmed, and nothing
+is published; of one append alone its readers hear a moment later.
+"""
+
+from typing import Any, Final
+from weakref import ref
+
+from bookkeeper_tx.client.add_entry import Adds
+from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.driver import Timer
+from bookkeeper_tx.errors import BookKeeperError, ClientClosed
+from protocol_specs import fields
+
+AGAIN_S: Final = 1.0
+"""When it is tried again if too few bookies have taken it."""
+
+
+class IdlePublishing:
+    """Publishes what ``adds`` have confirmed once none has been on its way for ``delay_s`` seconds, by ``explicit``."""
+
+    def __init__(self, context: ClientContext, adds: Adds, explicit: ExplicitLastAddConfirmed, delay_s: float) -> None:
+        self._context = context
+        self._adds = adds
+        self._explicit = explicit
+        self._delay_s = delay_s
+        self._published = fields.NO_ENTRY
+        self._publishing = self._stopped = False
+        self._call: Timer | None = None
+        adds.on_idle = self._wait
+
+    def stop(self) -> None:
+        """Publish nothing more."""
+        self._stopped = True
+        if self._call is not None:
+            self._call.cancel()
+            self._call = None
+
+    def _wait(self) -> None:
+        self._wait_for(self._delay_s)
+
+    def _wait_for(self, delay_s: float) -> None:
+        if self._call is None and not (self._publishing or self._stopped):
+            # The clock must not keep a writer that its program has dropped without closing it.
+            self._call = self._context.clock.callLater(delay_s, _due_if_alive, ref(self))
+
+    def _due(self) -> None:
+        self._call = None
+        adds = self._adds
+        if adds.error is not None or self._context.bookies.stopped or adds.last is not None:
+            return  # what is on its way calls again at its end
+        if adds.last_add_confirmed > self._published:
+            self._publishing = True
+            self._context.driver.when_done(self._explicit.write(), self._ended)
+
+    def _ended(self, error: Exception | None, last_add_confirmed: Any) -> None:
+        self._publishing = False
+        if error is None:
+            self._published = last_add_confirmed
+            if self._adds.last_add_confirmed > last_add_confirmed:
+                self._wait()
+        elif isinstance(error, ClientClosed):
+            return
+        elif isinstance(error, BookKeeperError):
+            self._context.driver.warn(str(error))
+            self._wait_for(AGAIN_S)
+        else:
+            raise error
+
+
+def _due_if_alive(dropped: "ref[IdlePublishing]") -> None:
+    publishing = dropped()
+    if publishing is not None:
+        publishing._due()
