@@ -42,11 +42,11 @@ def list_ledgers(metadata_uri: str, scope_id: int, all_scopes: bool, as_json: bo
     if scope_id and all_scopes:
         raise click.UsageError("give --ledger-scope-id or --all-scopes, not both")
 
-    async def operation(reactor: Any) -> list[ledger_table.Row]:
+    async def operation(reactor: Any) -> None:
         async with connected(reactor, metadata_uri) as client:
-            return await ledger_table.rows(client, None if all_scopes else scope_id)
+            await ledger_table.show_all(client, None if all_scopes else scope_id, as_json)
 
-    ledger_table.show_rows(run(operation), as_json)
+    run(operation)
 
 
 @ledger.command()

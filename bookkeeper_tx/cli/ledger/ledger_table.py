@@ -2,17 +2,23 @@
 
 import datetime
 import json
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Final
 
 import click
 from attrs import frozen
 from rich.table import Table
+from twisted.internet.defer import Deferred, FirstError, gatherResults
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.errors import MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.model import LedgerMetadata, ledger_name
 from bookkeeper_tx.text.tables import print_table
 from protocol_specs import ledger_id as ids
+
+PAGE_COUNT: Final = 500
+"""Ledgers whose metadata are read together, and shown in one table: as many as are in memory."""
 
 
 @frozen
@@ -29,17 +35,31 @@ async def row(client: BookKeeper, ledger_id: int) -> Row:
     return Row(ledger_id, await client.ledger_metadata(ledger_id))
 
 
-async def rows(client: BookKeeper, scope_id: int | None = 0) -> list[Row]:
-    """Read the metadata of all ledgers of a scope, of all for None; one that is deleted meanwhile is left out."""
-    found = []
-    for ledger_id in await client.list_ledgers(scope_id):
+async def pages(client: BookKeeper, scope_id: int | None = 0) -> AsyncGenerator[list[Row], None]:
+    """Read the metadata of all ledgers of a scope, of all for None, in their order and so many at a time.
+
+    One that is deleted meanwhile is left out.
+    """
+    ledger_ids = await client.list_ledgers(scope_id)
+    for at in range(0, len(ledger_ids), PAGE_COUNT):
+        reading = [_row_or_none(client, each) for each in ledger_ids[at : at + PAGE_COUNT]]
         try:
-            found.append(await row(client, ledger_id))
+            found = await gatherResults(reading, consumeErrors=True)
+        except FirstError as error:
+            error.subFailure.raiseException()
+        yield [each for each in found if each is not None]
+
+
+def _row_or_none(client: BookKeeper, ledger_id: int) -> Deferred[Row | None]:
+    async def read() -> Row | None:
+        try:
+            return await row(client, ledger_id)
         except NoSuchLedger:
-            continue
+            return None
         except MetadataCorrupt as error:
-            found.append(Row(ledger_id, None, str(error)))
-    return found
+            return Row(ledger_id, None, str(error))
+
+    return Deferred.fromCoroutine(read())
 
 
 def as_dictionary(row: Row) -> dict[str, Any]:
@@ -77,14 +97,23 @@ def _id(ledger_id: int) -> dict[str, Any]:
     }
 
 
-def show_rows(found: list[Row], as_json: bool) -> None:
-    """Print a table of ledgers, or one JSON object a line."""
+async def show_all(client: BookKeeper, scope_id: int | None, as_json: bool) -> None:
+    """Print the ledgers of a scope, of all for None, as they are read: a table a page, or one JSON object a line."""
+    count = 0
+    async with aclosing(pages(client, scope_id)) as read:
+        async for page in read:
+            count += len(page)
+            _show_rows(page, as_json)
+    if not (count or as_json):
+        click.echo("there is no ledger", err=True)
+
+
+def _show_rows(found: list[Row], as_json: bool) -> None:
     if as_json:
         for each in found:
             click.echo(json.dumps(as_dictionary(each)))
         return
     if not found:
-        click.echo("there is no ledger", err=True)
         return
     table = Table("ledger", "state", "entries", "bytes", "E/Qw/Qa", "digest", "last ensemble", box=None, pad_edge=False)
     for column in (0, 2, 3):
