@@ -16,10 +16,13 @@ from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.ours import RegisteredBookie
 from compat_tests.targets.ports import choose_port
 from compat_tests.targets.zookeeper import ZooKeeper
-from tests.integration.java.http_table import Request
+from tests.integration.java.http_table import DIRECTORY, Request
 from tests.integration.support.our_client import make_client, wait_for
 
 FLUSHED_SOON = {"flushInterval": 500}
+
+CLASSES = {"sorted": "SortedLedgerStorage", "db": "DbLedgerStorage"}
+"""Storages of the two bookies."""
 
 ENTRY_COUNT = 3004
 """Entries of the ledgers that :func:`fill` makes."""
@@ -31,10 +34,15 @@ class Side:
 
     port: int
     bookie_id: str
+    ledger_directory: Path
 
     def ask(self, request: Request) -> tuple[int, str]:
-        """Return status and body, the bookie's own address replaced."""
-        data = request.body.encode() if request.body else None
+        """Return status and body, with BOOKIE for the bookie's own address, and DIRECTORY for its ledger directory.
+
+        In a request DIRECTORY stands for that directory as well.
+        """
+        directory = str(self.ledger_directory)
+        data = request.body.replace(DIRECTORY, directory).encode() if request.body else None
         url = f"http://127.0.0.1:{self.port}{request.path}"
         asked = urllib.request.Request(url, data, method=request.method)
         try:
@@ -42,7 +50,7 @@ class Side:
                 status, body = answer.status, answer.read()
         except urllib.error.HTTPError as error:
             status, body = error.code, error.read()
-        return status, body.decode("utf-8").replace(self.bookie_id, "BOOKIE")
+        return status, body.decode("utf-8").replace(self.bookie_id, "BOOKIE").replace(directory, DIRECTORY)
 
 
 async def _fill(uri: str) -> None:
@@ -65,16 +73,25 @@ def fill(uri: str) -> None:
 def two_sides(
     zookeeper: ZooKeeper, targets: JavaTargets, folder: Path, storage: str = "sorted"
 ) -> Iterator[tuple[Side, Side]]:
-    """Java's and ours, each in a cluster of its own, with the same ledgers."""
-    java = targets.bookie(RELEASES[-1], http_port=choose_port(), settings=FLUSHED_SOON, storage=storage)
-    cluster, port = new_cluster(zookeeper), choose_port()
-    settings = {"httpServerEnabled": "true", "httpServerPort": port, "diskUsageThreshold": 0.99, **FLUSHED_SOON}
+    """Java's and ours, each in a cluster of its own, with the same ledgers and the same class of storage."""
+    javas, cluster, port = new_cluster(zookeeper), new_cluster(zookeeper), choose_port()
+    java = targets.bookie(RELEASES[-1], cluster=javas, http_port=choose_port(), settings=FLUSHED_SOON, storage=storage)
+    settings = {
+        "httpServerEnabled": "true",
+        "httpServerPort": port,
+        "diskUsageThreshold": 0.99,
+        "ledgerStorageClass": CLASSES[storage],
+        **FLUSHED_SOON,
+    }
     ours = RegisteredBookie(cluster, folder, settings=settings)
     ours.start()
     try:
-        for uri in (targets.cluster.uri, cluster.uri):
+        for uri in (javas.uri, cluster.uri):
             fill(uri)
         assert java.http_port is not None
-        yield Side(java.http_port, java.bookie_id), Side(port, ours.bookie_id)
+        yield (
+            Side(java.http_port, java.bookie_id, java.ledger_dir),
+            Side(port, ours.bookie_id, folder / "data"),
+        )
     finally:
         ours.stop()

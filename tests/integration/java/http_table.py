@@ -9,8 +9,11 @@ from attrs import frozen
 API = "/api/v1"
 BOOKIE, LEDGER, CONFIG = f"{API}/bookie", f"{API}/ledger", f"{API}/config/server_config"
 
+DIRECTORY: Final = "DIRECTORY"
+"""Stands for the ledger directory of the bookie that is asked."""
+
 SAME: Final = "same"
-"""Status and body; JSON is compared as such, the address of the bookie taken for the same."""
+"""Status and body; JSON is compared as such, the address of the bookie and its directory taken for the same."""
 SHAPE: Final = "shape"
 """Status and JSON, but for its values: sizes, times and names of files are each bookie's own."""
 STATUS: Final = "status"
@@ -117,7 +120,10 @@ GARBAGE = [
     put(f"{BOOKIE}/entry_location_compact", '{"entryLocationRocksDBCompact": "x"}', STATUS),
     put(f"{BOOKIE}/entry_location_compact", '{"entryLocationRocksDBCompact": false}'),
     put(f"{BOOKIE}/entry_location_compact", '{"entryLocationRocksDBCompact": true}'),
-    put(f"{BOOKIE}/entry_location_compact", '{"entryLocationRocksDBCompact": true, "entryLocations": "/x"}'),
+    *(
+        put(f"{BOOKIE}/entry_location_compact", f'{{"entryLocationRocksDBCompact": true, "entryLocations": "{paths}"}}')
+        for paths in ("/x", f"{DIRECTORY}/current/locations", f"{DIRECTORY}/current/locations,/x")
+    ),
     *_other_methods(f"{BOOKIE}/entry_location_compact", "GET", "PUT"),
 ]
 

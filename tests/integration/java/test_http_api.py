@@ -15,20 +15,42 @@ from bookkeeper_tx.metadata import service_info
 from compat_tests.targets.lockfile import RELEASES
 from compat_tests.targets.ours import RegisteredBookie
 from compat_tests.targets.ports import choose_port
-from tests.integration.java.http_sides import Side, fill, two_sides
+from tests.integration.java.http_sides import CLASSES, Side, fill, two_sides
 from tests.integration.java.http_table import BOOKIE, LEDGER, OUR_OWN, REQUESTS, SAME, SHAPE, Request
 from tests.integration.support.our_client import poll
+from tests.sampling import only
 
 pytestmark = pytest.mark.java
 
 
+PARTS = [
+    *(("sorted", part) for part in REQUESTS),
+    ("db", "garbage"),
+    *(pytest.param("db", part, marks=pytest.mark.full) for part in REQUESTS if part != "garbage"),
+]
+"""Storages, and what is asked: with RocksDB it is what only RocksDB has, in the plain run."""
+
+
 @pytest.fixture(scope="module")
-def sides(zookeeper: Any, module_java_targets: Any, tmp_path_factory: Any) -> Iterator[tuple[Side, Side]]:
-    with two_sides(zookeeper, module_java_targets, tmp_path_factory.mktemp("ours")) as both:
+def sorted_sides(zookeeper: Any, module_java_targets: Any, tmp_path_factory: Any) -> Iterator[tuple[Side, Side]]:
+    with two_sides(zookeeper, module_java_targets, tmp_path_factory.mktemp("ours"), "sorted") as both:
         yield both
 
 
-@pytest.mark.parametrize("part", REQUESTS)
+@pytest.fixture(scope="module")
+def db_sides(zookeeper: Any, module_java_targets: Any, tmp_path_factory: Any) -> Iterator[tuple[Side, Side]]:
+    pytest.importorskip("rocksdict")
+    with two_sides(zookeeper, module_java_targets, tmp_path_factory.mktemp("ours"), "db") as both:
+        yield both
+
+
+@pytest.fixture
+def sides(request: pytest.FixtureRequest) -> tuple[Side, Side]:
+    both: tuple[Side, Side] = request.getfixturevalue(f"{request.param}_sides")
+    return both
+
+
+@pytest.mark.parametrize(("sides", "part"), PARTS, indirect=["sides"])
 def test_answers_are_javas(sides: tuple[Side, Side], part: str) -> None:
     java, ours = sides
     differing = []
@@ -45,6 +67,7 @@ def test_every_endpoint_is_compared() -> None:
     assert OUR_OWN.keys() <= PATHS.keys()
 
 
+@pytest.mark.parametrize("sides", only("sorted", CLASSES), indirect=True)
 def test_what_is_each_bookies_own_has_the_same_form(sides: tuple[Side, Side]) -> None:
     for path in OUR_OWN:
         (java_status, theirs), (status, own) = (side.ask(Request(path)) for side in sides)
@@ -111,7 +134,10 @@ def test_in_one_cluster_they_tell_the_same_of_it(java_targets: Any, cluster: Any
     ours.start()
     try:
         fill(cluster.uri)
-        sides = Side(java.http_port, java.bookie_id), Side(port, ours.bookie_id)
+        sides = (
+            Side(java.http_port, java.bookie_id, java.ledger_dir),
+            Side(port, ours.bookie_id, tmp_path / "data"),
+        )
         assert poll(lambda: '"auditorElected" : true' in sides[0].ask(Request(f"{BOOKIE}/cluster_info"))[1])
         for path in ABOUT_THE_CLUSTER:
             theirs, own = (_parsed(side.ask(Request(path))[1].replace("BOOKIE", side.bookie_id)) for side in sides)

@@ -11,7 +11,7 @@ import pytest
 
 from compat_tests.targets.lockfile import RELEASES
 from tests.bookie.metrics.measured_bookie import samples_in
-from tests.integration.java.http_sides import ENTRY_COUNT, Side, two_sides
+from tests.integration.java.http_sides import CLASSES, ENTRY_COUNT, Side, two_sides
 from tests.integration.java.http_table import LEDGER, Request
 
 pytestmark = [pytest.mark.java, pytest.mark.full]
@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.java, pytest.mark.full]
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "bookie" / "metrics" / "java_names.json").read_text(encoding="utf-8")
 )
-CLASSES = {"sorted": "SortedLedgerStorage", "db": "DbLedgerStorage"}
 SUFFIX = re.compile(r"_(count|sum)$")
 
 SAME = {
