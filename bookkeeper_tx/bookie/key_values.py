@@ -39,6 +39,12 @@ class KeyValues(Protocol):
     def last_item(self, first: bytes, end: bytes) -> tuple[bytes, bytes] | None:
         """Return the last key from ``first`` on and before ``end``, and its value, None if there is none."""
 
+    def estimated_count(self) -> int:
+        """Return how many keys there are, more or less, without a look at them.
+
+        A key that was put again may count twice, and one that was deleted still, until the files are written anew.
+        """
+
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
         """Give each of the keys its value."""
 

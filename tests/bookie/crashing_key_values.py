@@ -124,6 +124,9 @@ class CrashingKeyValues(KeyValues):
         found = content.between(first, end)
         return (found[-1], content.values[found[-1]]) if found else None
 
+    def estimated_count(self) -> int:
+        return len(self._read().values)
+
     def put(self, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
         items = list(zip(keys, values, strict=True))
         if items:

@@ -58,6 +58,24 @@ def test_more_than_a_batch(opened: Callable[[], KeyValues]) -> None:
         store.compact()
 
 
+def test_keys_are_counted_more_or_less(opened: Callable[[], KeyValues]) -> None:
+    store = opened()
+    assert store.estimated_count() == 0
+    keys = [at.to_bytes(3, "big") for at in range(10_000)]
+    store.put(keys, keys)
+    for _ in range(2):
+        assert store.estimated_count() == 10_000
+        store.sync()
+        store.close()
+        store = opened()
+    store.put(keys[:100], keys[:100])
+    assert 10_000 <= store.estimated_count() <= 10_100
+    store.delete_ranges([(keys[5_000], END)])
+    assert 5_000 <= store.estimated_count() <= 10_101
+    store.compact()
+    assert store.estimated_count() == 5_000
+
+
 def test_a_range_begins_with_its_first_key_and_ends_before_its_end(opened: Callable[[], KeyValues]) -> None:
     store = opened()
     keys = [b"a", b"b", b"c", b"d"]

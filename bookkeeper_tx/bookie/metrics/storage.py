@@ -35,12 +35,15 @@ class StorageMetrics:
         """Write them; ``index_disks`` is empty if the indexes are with the ledgers."""
         reads, loads = counts.reads, storage.load_count
         used, most = storage.write_cache_bytes
+        entry_count = storage.entry_count
         out.counter("bookie_WRITE_BYTES", written_bytes)
         out.counter("bookie_READ_BYTES", reads.size_bytes + batch_bytes)
         for name in ("bookie_{}", "bookie_storage_{}"):
             out.gauge(name.format("write_cache_size"), used)
             out.gauge(name.format("read_cache_size"), storage.read_cache_bytes)
             out.gauge(name.format("ledgers_count"), storage.ledger_count)
+            if entry_count is not None:
+                out.gauge(name.format("entries_count"), entry_count)
         out.gauge("bookie_write_cache_max_size", most)
         out.counter("bookie_read_cache_hits", max(reads.succeeded - loads, 0))
         out.counter("bookie_read_cache_misses", loads)

@@ -66,6 +66,9 @@ class IndexDirectories:
     def open(self) -> None:
         """Nothing is to be done: :meth:`ledger_ids` finds the files."""
 
+    def estimated_entry_count(self) -> None:
+        """Return None: only a look at each index would tell."""
+
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index file.  Raises OSError.
 

@@ -21,6 +21,12 @@ class Indexes(Protocol):
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have an index.  Raises OSError."""
 
+    def estimated_entry_count(self) -> int | None:
+        """Return how many entries have a location, more or less; does not wait for the disk.
+
+        None where only a look at each index would tell, and while a database is not open.
+        """
+
     @property
     def needs_integrity_check(self) -> bool:
         """Whether entries may be missing here, so that every ledger has to be compared with its metadata."""

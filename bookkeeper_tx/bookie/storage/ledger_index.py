@@ -166,6 +166,9 @@ class LedgerIndexes:
         name = f"{ledger_id >> 8 & 0xFF:x}{os.sep}{ledger_id & 0xFF:x}{os.sep}{ledger_id:x}{spec.INDEX_SUFFIX}"
         return os.path.join(self.directory, name)
 
+    def estimated_entry_count(self) -> None:
+        """Return None: only a look at each index would tell."""
+
     def ledger_ids(self, suffix: str = spec.INDEX_SUFFIX) -> Iterator[int]:
         """Return the ledgers that have an index file, from the names in the directories.  Raises OSError.
 

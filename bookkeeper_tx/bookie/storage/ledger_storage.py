@@ -364,6 +364,11 @@ class LedgerStorage:
         return len(self._ledgers)
 
     @property
+    def entry_count(self) -> int | None:
+        """Entries that have a location in the index, more or less; None if that is not known (:class:`Indexes`)."""
+        return self.indexes.estimated_entry_count()
+
+    @property
     def flush_failed(self) -> bool:
         """Whether the last flush failed: the disk is full or broken."""
         return self._flushes.failed

@@ -102,6 +102,16 @@ def test_reads_that_no_cache_has_are_misses(measured: MeasuredBookie) -> None:
     assert measured.value("bookie_ledgers_count") == 1
 
 
+def test_entries_are_counted_where_the_index_knows_how_many_they_are(measured: MeasuredBookie) -> None:
+    on_rocks_db = MeasuredBookie(ledger_storage_class="DbLedgerStorage")
+    for each in (measured, on_rocks_db):
+        each.add(0, 41, 41, 41)
+        each.clock.advance(20)
+    for name in ("bookie_entries_count", "bookie_storage_entries_count"):
+        assert on_rocks_db.value(name) == 3
+        assert name not in {printed for printed, _ in measured.samples()}
+
+
 def test_groups_of_the_journal_are_measured(measured: MeasuredBookie) -> None:
     measured.add(0, 41, 41)
     name = "bookie_journal_JOURNAL_{}".format

@@ -13,6 +13,7 @@ from compat_tests.targets.lockfile import RELEASES
 from tests.bookie.metrics.measured_bookie import samples_in
 from tests.integration.java.http_sides import CLASSES, ENTRY_COUNT, Side, two_sides
 from tests.integration.java.http_table import LEDGER, Request
+from tests.integration.support.our_client import poll
 
 pytestmark = [pytest.mark.java, pytest.mark.full]
 
@@ -35,6 +36,10 @@ SAME = {
 """What is equal after the same work, with these labels."""
 
 
+NOT_HERE = {"thread", "threadPool", "ledgerDir", "indexDir"}
+"""Labels that only Java has."""
+
+
 def metrics_of(side: Side) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     status, text = side.ask(Request("/metrics"))
     assert status == 200
@@ -49,6 +54,14 @@ def value(metrics: Any, name: str, **labels: str) -> float:
     return float(sum(found))
 
 
+def labels_of(metrics: Any, *but: str) -> dict[str, set[frozenset[str]]]:
+    """The labels that the samples of each name have."""
+    found: dict[str, set[frozenset[str]]] = {}
+    for name, labels in metrics:
+        found.setdefault(name, set()).add(frozenset(dict(labels)).difference(but))
+    return found
+
+
 @pytest.mark.parametrize("storage", ["sorted", "db"])
 def test_after_the_same_work_they_tell_the_same(
     zookeeper: Any, java_targets: Any, tmp_path: Path, storage: str
@@ -57,10 +70,14 @@ def test_after_the_same_work_they_tell_the_same(
         for side in sides:
             status, _ = side.ask(Request(f"{LEDGER}/read?ledger_id=0&end_entry_id=99"))
             assert status == 200
+        if storage == "db":
+            assert poll(lambda: all(value(metrics_of(side), "bookie_write_cache_size") == 0 for side in sides))
         java, ours = (metrics_of(side) for side in sides)
     for name, labels in SAME.items():
         assert value(java, name, **labels) == value(ours, name, **labels), name
     assert value(ours, "bookkeeper_server_ADD_ENTRY_count", success="true") == ENTRY_COUNT
+    javas, own = labels_of(java, *NOT_HERE), labels_of(ours, *NOT_HERE)
+    assert {name: javas[name] for name in own.keys() & javas.keys()} == {name: own[name] for name in own.keys() & javas}
     written = [value(each, "bookie_WRITE_BYTES") for each in (java, ours)]
     assert written[1] == pytest.approx(written[0], rel=0.01)
     for each in (java, ours):
@@ -69,6 +86,8 @@ def test_after_the_same_work_they_tell_the_same(
         value(each, "bookkeeper_server_ADD_ENTRY", success="true", quantile="0.5")  # Java's is no number for a while
     if storage == "db":
         assert value(java, "bookie_ledgers_count") == value(ours, "bookie_ledgers_count") == 2
+        assert value(ours, "bookie_entries_count") == ENTRY_COUNT
+        assert value(java, "bookie_entries_count") == pytest.approx(ENTRY_COUNT, abs=9)  # it may write one again
     assert RECORDED["release"] == RELEASES[-1]
     recorded = set(RECORDED[CLASSES[storage]])
     directory = re.compile(r"ledger_dir_.*_usage")

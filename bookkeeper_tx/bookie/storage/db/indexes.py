@@ -64,6 +64,16 @@ class DbIndexes:
         for databases in self._all:
             yield from (each for each in map(keys.ledger_of, databases.ledgers.keys()) if each is not None)
 
+    def estimated_entry_count(self) -> int | None:
+        """Return RocksDB's estimate of the locations, None while a database is not open.
+
+        It is exact until something is deleted, or moved by a compaction: see :meth:`KeyValues.estimated_count`.
+        """
+        try:
+            return sum(databases.locations.estimated_count() for databases in self._all)
+        except OSError:
+            return None
+
     def has(self, ledger_id: int) -> bool:
         """Tell whether a ledger has a state, whatever it is.  Raises OSError."""
         databases = self._of(ledger_id)

@@ -143,6 +143,12 @@ class SeveralStorages:
         return sum(storage.ledger_count for storage in self.storages)
 
     @property
+    def entry_count(self) -> int | None:
+        counts = [storage.entry_count for storage in self.storages]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    @property
     def flush_failed(self) -> bool:
         return any(storage.flush_failed for storage in self.storages)
 

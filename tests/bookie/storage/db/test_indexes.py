@@ -50,6 +50,19 @@ def test_the_locations_of_many_ledgers(indexes: DbIndexes) -> None:
         assert indexes.read_page_at_once(each, 0, 8) is None
 
 
+def test_the_locations_are_counted(indexes: DbIndexes) -> None:
+    assert indexes.estimated_entry_count() == 0
+    indexes.write([IndexChange(each, HEADER, [placed(0, 3), placed(5, 2, 9000)], True) for each in (5, SCOPED)])
+    assert indexes.estimated_entry_count() == 10
+
+
+def test_nobody_counts_the_locations_of_databases_that_are_closed(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    indexes = opened(Disk(), str(tmp_path))
+    indexes.close()
+    assert indexes.estimated_entry_count() is None
+
+
 def test_a_ledger_may_come_twice(indexes: DbIndexes) -> None:
     parts = [IndexChange(5, HEADER, [placed(0, 3)], True), IndexChange(5, None, [placed(7, 2, 9000)])]
     written = indexes.write(parts)

@@ -127,6 +127,7 @@ def test_a_budget_is_divided_and_what_is_used_is_added(disk: CrashingDisk) -> No
     assert storage.ledger_count == 0
     flush(storage)
     assert (storage.write_cache_bytes[0], storage.ledger_count) == (0, len(LEDGERS))
+    assert storage.entry_count == sum(each.entry_count or 0 for each in storages_of(storage)) > len(LEDGERS)
     for ledger_id in LEDGERS[:3]:
         result_of(storage.load_run(ledger_id, 0))
     assert storage.load_count == 3
