@@ -17,6 +17,7 @@ class StorageMetrics:
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._flushes = Outcomes(seconds)
+        self._hits = 0
 
     def flushed(self, took_s: float, succeeded: bool) -> None:
         """Count a flush."""
@@ -45,7 +46,9 @@ class StorageMetrics:
             if entry_count is not None:
                 out.gauge(name.format("entries_count"), entry_count)
         out.gauge("bookie_write_cache_max_size", most)
-        out.counter("bookie_read_cache_hits", max(reads.succeeded - loads, 0))
+        # A load counts when it begins, and also if there is no such entry: no reason for a counter to fall.
+        self._hits = max(self._hits, reads.succeeded + counts.batch_entries - loads)
+        out.counter("bookie_read_cache_hits", self._hits)
         out.counter("bookie_read_cache_misses", loads)
         out.summary("bookie_flush", self._flushes)
         out.counter("bookie_sync_thread_time", self._flushes.succeeded.sum + self._flushes.failed.sum)

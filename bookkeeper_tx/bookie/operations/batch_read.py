@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from bookkeeper_tx.bookie.operations.connection import Connection
+from bookkeeper_tx.bookie.operations.counts import Counts
 from bookkeeper_tx.bookie.operations.fencing import Fencing
 from bookkeeper_tx.bookie.operations.lac_watch import LacWatch
 from bookkeeper_tx.bookie.operations.read_entry import known_ledger, stored_id
@@ -49,6 +50,8 @@ class BatchRead:
         self._watch = watch
         self._size_max = size_max
         self._entry_size_max = entry_size_max
+        self.counts = Counts()
+        """Entries in replies; nothing else is counted."""
 
     def serve(self, request: BatchReadRequest, connection: Connection) -> None:
         if request.fencing:
@@ -87,7 +90,7 @@ class BatchRead:
     def _begin(
         self, request: BatchReadRequest, connection: Connection, ledger: Ledger, updated_at_ms: int | None
     ) -> None:
-        batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max)
+        batch = _Batch(self._runs, request, connection, ledger, self._size_max, self._entry_size_max, self.counts)
         batch.updated_at_ms = updated_at_ms
         batch.go_on()
 
@@ -98,6 +101,7 @@ class _Batch:
     __slots__ = (
         "_connection",
         "_count_left",
+        "_counts",
         "_entry_size_max",
         "_ledger",
         "_next_id",
@@ -116,7 +120,9 @@ class _Batch:
         ledger: Ledger,
         size_max: int,
         entry_size_max: int,
+        counts: Counts,
     ) -> None:
+        self._counts = counts
         self._runs = runs
         self._request = request
         self._connection = connection
@@ -184,6 +190,7 @@ class _Batch:
     def _reply(self, status: Status) -> None:
         """Send what there is; an error after the first entry only ends the batch."""
         if self._slices:
+            self._counts.succeeded += self._next_id - self._request.start_entry_id
             reply = self._request.reply(self._slices, self._ledger.last_add_confirmed, self.updated_at_ms)
             self._connection.reply(self._request, statuses.EOK, reply)
         else:

@@ -49,6 +49,8 @@ class RequestCounts:
 
     adds: Counts
     reads: Counts
+    batch_entries: int
+    """Entries in the replies to batch reads."""
     held_adds: int
     """Adds that are held back until the disks catch up, runs of them as one."""
     reads_in_progress: int
@@ -108,6 +110,10 @@ class Dispatch:
         batch_size_max = min(config.batch_read_size_max, frame_size_max)
         entry_size_max = frame_size_max - v3_batch_read.reply_overhead_max(frame_size_max)
         v3_batch_size_max = min(batch_size_max, entry_size_max)
+        self._batch_reading = (
+            BatchRead(storage, runs, fencing, watch, batch_size_max),
+            BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max),
+        )
         self._operations: dict[type[Any], Serve] = {
             v2.AddRequests: add,
             v3.AddRequests: add,
@@ -118,13 +124,8 @@ class Dispatch:
             v2_mixed.MixedReadRequests: read_mixed,
             v3_mixed.MixedReadRequests: read_mixed,
             v3.LongPollRequest: measured("READ_ENTRY_LONG_POLL", cold.before(LongPoll(storage, runs, watch).serve)),
-            v2.BatchReadRequest: measured(
-                "BATCH_READ_ENTRY", cold.before(BatchRead(storage, runs, fencing, watch, batch_size_max).serve)
-            ),
-            v3.BatchReadRequest: measured(
-                "BATCH_READ_ENTRY",
-                cold.before(BatchRead(storage, runs, fencing, watch, v3_batch_size_max, entry_size_max).serve),
-            ),
+            v2.BatchReadRequest: measured("BATCH_READ_ENTRY", cold.before(self._batch_reading[0].serve)),
+            v3.BatchReadRequest: measured("BATCH_READ_ENTRY", cold.before(self._batch_reading[1].serve)),
             v3.WriteLacRequest: write_lac,
             v3.ReadLacRequest: measured("READ_LAC", cold.before(ReadLac(storage, runs).serve)),
             v3.BookieInfoRequest: measured(
@@ -170,6 +171,7 @@ class Dispatch:
         return RequestCounts(
             self._adding.counts,
             self._reading.counts,
+            sum(batch_read.counts.succeeded for batch_read in self._batch_reading),
             self._brake.held_count,
             runs.load_count,
             runs.waiting_count,

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bookkeeper_tx.bookie.availability import Reason
 from bookkeeper_tx.bookie.metrics.garbage import COUNTERS, GAUGES
 from bookkeeper_tx.bookie.metrics.requests import SAMPLED
+from bookkeeper_tx.protocol.bookie.v2 import BatchReadRequest
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests, MixedReadRequests
 from tests.bookie.metrics.measured_bookie import MeasuredBookie
 from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, run_of
@@ -100,6 +101,27 @@ def test_reads_that_no_cache_has_are_misses(measured: MeasuredBookie) -> None:
     assert (measured.value("bookie_read_cache_hits"), measured.value("bookie_read_cache_misses")) == (2, 1)
     assert measured.value("bookie_read_cache_size") > 5000
     assert measured.value("bookie_ledgers_count") == 1
+
+
+def test_entries_of_batch_reads_are_hits_and_misses_as_well(measured: MeasuredBookie) -> None:
+    measured.add(0, *[41] * 20)
+    measured.ask(BatchReadRequest(0x02000000, LEDGER, 0, 1, 10, 1 << 20, KEY))
+    assert (measured.value("bookie_read_cache_hits"), measured.value("bookie_read_cache_misses")) == (10, 0)
+    measured.clock.advance(20)
+    measured.ask(BatchReadRequest(0x02000000, LEDGER, 0, 2, 20, 1 << 20, KEY))
+    assert (measured.value("bookie_read_cache_hits"), measured.value("bookie_read_cache_misses")) == (29, 1)
+
+
+def test_hits_do_not_fall_when_entries_are_read_that_are_not_there(measured: MeasuredBookie) -> None:
+    measured.add(0, 41)
+    measured.add(2, 41)
+    measured.read(0)
+    assert measured.value("bookie_read_cache_hits") == 1
+    measured.clock.advance(20)
+    for _ in range(3):
+        measured.read(1)
+    assert measured.value("bookie_read_cache_misses") == 3
+    assert measured.value("bookie_read_cache_hits") == 1
 
 
 def test_entries_are_counted_where_the_index_knows_how_many_they_are(measured: MeasuredBookie) -> None:
