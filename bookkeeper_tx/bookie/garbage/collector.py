@@ -32,6 +32,8 @@ from bookkeeper_tx.metadata.interfaces import MetadataStore
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.threads.worker import Threads
 
+TENTHS: Final = 10
+
 STOP_LIMIT_S: Final = 2.0
 """A metadata store that is away must not use up the time that service managers give to a stop."""
 
@@ -246,6 +248,8 @@ class GarbageCollector:
             status.reclaimed_deletion_bytes += metadata.file_size
         status.ledger_count = self._storage.ledger_count
         status.log_count, status.log_bytes = len(left), sum(each.file_size for each in left)
+        status.remaining_bytes = sum(each.remaining_bytes for each in left)
+        status.log_usages = tuple(min(int(self._usage(each) * TENTHS), TENTHS - 1) for each in left)
         if self._absent.error is not None:
             status.last_error = status.last_error or str(self._absent.error)
         status.unindexed_logs = tuple(each.file_name for each in sorted(self._logs.unindexed))
@@ -264,19 +268,21 @@ class GarbageCollector:
             log.info("no compaction: the disk has no room for it")
             return
         threshold, time_s_max = schedule.limits(major)
-        log_size = self._config.entry_log_bytes_max if self._config.use_target_entry_log_size else 0
-        usage = partial(EntryLogMetadata.usage_of, size_bytes=log_size)
         status.major_running, status.minor_running = major, not major
         try:
             # What has no index here would not be moved.
             indexed = [each for each in logs if each.name not in self._logs.unindexed]
-            wanted_logs = [each for each in indexed if usage(each) < threshold]
+            wanted_logs = [each for each in indexed if self._usage(each) < threshold]
             end_s = self._clock.seconds() + time_s_max if time_s_max else None
-            done = await self._compaction(partial(self._may_go_on, end_s)).compact(wanted_logs, usage)
+            done = await self._compaction(partial(self._may_go_on, end_s)).compact(wanted_logs, self._usage)
         finally:
             status.major_running = status.minor_running = False
         self._note(done)
+        status.compaction_found_count, status.compaction_done_count = len(logs), done.log_count
         schedule.done(status, major, self._time_s())
+
+    def _usage(self, log: EntryLogMetadata) -> float:
+        return log.usage_of(self._config.entry_log_bytes_max if self._config.use_target_entry_log_size else 0)
 
     def _may_go_on(self, end_s: float | None) -> bool:
         if self._stopped:

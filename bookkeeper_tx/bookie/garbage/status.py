@@ -57,6 +57,14 @@ class GarbageStatus:
     """Entry logs that are not written any more, at the last collection."""
     log_bytes: int = 0
     """Their bytes."""
+    remaining_bytes: int = 0
+    """Bytes in them of entries whose ledgers are still there."""
+    log_usages: tuple[int, ...] = ()
+    """The usage of each of them, before a compaction, in whole tenths: 9 is the highest."""
+    compaction_found_count: int = 0
+    """Entry logs that there were at the last compaction."""
+    compaction_done_count: int = 0
+    """Those of them that it has compacted."""
     unindexed_logs: tuple[str, ...] = ()
     """The logs that stay because ledgers in them have no index here, and are not known to be deleted."""
     unreadable_logs: tuple[str, ...] = ()

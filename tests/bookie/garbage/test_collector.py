@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.disk import File
 from bookkeeper_tx.bookie.garbage.counted_logs import MEMORY_BYTES_MAX
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
 from bookkeeper_tx.config import BookieConfig
+from bookkeeper_tx.entry.entry_run import RECORD_LENGTH_SIZE
 from bookkeeper_tx.errors import MetadataCorrupt, MetadataUnavailable, NoSuchLedger
 from bookkeeper_tx.model import LedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
@@ -274,6 +275,19 @@ def test_a_major_compaction_rewrites_logs_with_some_garbage(bench: Bench) -> Non
     assert bench.entries(6, [0, 1]) == [entry(each, 1000, 6) for each in (0, 1)]
     for ledger_id, size in ((1, 90), (3, 350), (4, 350), (5, 350)):
         assert bench.entries(ledger_id, [0]) == [entry(0, size, ledger_id)]
+
+
+def test_what_is_left_of_logs_is_told_and_how_many_of_them_were_compacted(bench: Bench) -> None:
+    fragmented(bench)
+    bench.collect()
+    status = bench.collector.status
+    assert (status.log_usages, status.compaction_found_count) == ((9,) * status.log_count, 0)
+    whole = status.remaining_bytes
+    bench.delete(2, 3, 4, 5)
+    bench.collect(major=True)
+    assert status.log_usages[0] == 0
+    assert whole - status.remaining_bytes == 4 * (350 + RECORD_LENGTH_SIZE)
+    assert status.compaction_done_count == 1 < status.compaction_found_count == len(status.log_usages)
 
 
 def test_scoped_entries_are_compacted(bench: Bench) -> None:

@@ -7,7 +7,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bookkeeper_tx.bookie.availability import Reason
-from bookkeeper_tx.bookie.metrics.garbage import COUNTERS, GAUGES
+from bookkeeper_tx.bookie.garbage.status import GarbageStatus
+from bookkeeper_tx.bookie.metrics.garbage import COUNTERS, GAUGES, PREFIXES
 from bookkeeper_tx.bookie.metrics.requests import SAMPLED
 from bookkeeper_tx.protocol.bookie.v2 import BatchReadRequest
 from bookkeeper_tx.protocol.bookie.v2_mixed import MixedAddRequests, MixedReadRequests
@@ -189,7 +190,17 @@ def test_garbage_is_counted_under_the_names_of_both_storages(measured: MeasuredB
     measured.metrics.garbage = lambda: status
     for name, value in values.items():
         assert measured.value(f"bookie_{name}") == measured.value(f"bookie_gc_{name}") == value
+    assert measured.value("bookie_gc_ENTRY_LOG_COMPACT_RATIO") == 0
     assert measured.value("bookie_DELETED_LEDGER_COUNT") == values["DELETED_LEDGER_TOTAL"]
+
+
+def test_logs_are_counted_by_their_usage_and_those_that_were_compacted(measured: MeasuredBookie) -> None:
+    status = GarbageStatus(log_usages=(9, 2, 9, 0), compaction_found_count=4, compaction_done_count=1)
+    measured.metrics.garbage = lambda: status
+    for prefix in PREFIXES:
+        counts = [measured.value(f"{prefix}entry_log_usage_buckets_le_{percent}") for percent in range(10, 101, 10)]
+        assert counts == [1, 0, 1, 0, 0, 0, 0, 0, 0, 2]
+        assert measured.value(f"{prefix}ENTRY_LOG_COMPACT_RATIO") == 0.25
 
 
 def test_prometheus_own_parser_reads_all_of_it(measured: MeasuredBookie) -> None:
