@@ -86,6 +86,9 @@ def test_after_the_same_work_they_tell_the_same(
         value(each, "bookkeeper_server_ADD_ENTRY", success="true", quantile="0.5")  # Java's is no number for a while
     if storage == "db":
         assert value(java, "bookie_ledgers_count") == value(ours, "bookie_ledgers_count") == 2
+        for each in (java, ours):
+            hits, misses = (value(each, f"bookie_read_cache_{name}") for name in ("hits", "misses"))
+            assert 1 <= misses < 10 < 90 < hits + misses < 110
         assert value(ours, "bookie_entries_count") == ENTRY_COUNT
         assert value(java, "bookie_entries_count") == pytest.approx(ENTRY_COUNT, abs=9)  # it may write one again
     assert RECORDED["release"] == RELEASES[-1]
