@@ -17,6 +17,7 @@ class Ledger:
         "explicit_lac",
         "fenced",
         "indexed",
+        "keyless",
         "last_add_confirmed",
         "last_entry_id",
         "last_flushed_id",
@@ -35,6 +36,8 @@ class Ledger:
         """Whether only recovering clients may add."""
         self.limbo = False
         """Whether entries may have been lost here: then what is not here cannot be told from what never was."""
+        self.keyless = False
+        """Whether its key was not with the rest of its state: then the first that comes is its key."""
         self.deleted = False
         """Whether it was garbage, and is not here any more; requests may still hold it."""
         self.explicit_lac: bytes | None = None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 from construct import ConstructError
 
 from bookkeeper_tx.bookie.disk import Disk
@@ -40,6 +40,8 @@ class IndexHeader:
     """Body of the last WRITE_LAC request; empty if there was none."""
     limbo: bool = False
     """Whether entries may have been lost here."""
+    keyless: bool = field(default=False, eq=False)
+    """Whether ``master_key`` is not the key, which is not known: of ledgers whose states Java has rebuilt."""
 
     def pack(self) -> bytes:
         """Return the header's bytes, all ``HEADER_SIZE`` of them."""

@@ -188,9 +188,9 @@ class LedgerStorage:
             self._unflushed.change(ledger)
             return ledger, True
         if ledger.master_key != master_key:
-            if ledger.master_key or not ledger.limbo:
+            if ledger.master_key or not (ledger.limbo or ledger.keyless):
                 raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
-            # It was made for what it may have lost, and its metadata did not tell the key: as with Java the first wins.
+            # Who made it did not know the key, from metadata or from entry logs: as with Java the first wins.
             ledger.master_key = master_key
             self._unflushed.change(ledger)
             return ledger, True

@@ -172,6 +172,7 @@ class LedgerTable:
         ledger = Ledger(ledger_id, header.master_key)
         ledger.fenced, ledger.limbo = header.fenced, header.limbo
         ledger.explicit_lac = header.explicit_lac or None
+        ledger.keyless = header.keyless
         ledger.indexed = True
         if header.explicit_lac:
             ledger.last_add_confirmed = version.explicit_lac_of(header.explicit_lac)[1]

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
+from attrs import evolve
+
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.key_values import KeyValues
 from bookkeeper_tx.bookie.storage.db import keys, ledger_data
@@ -62,7 +64,12 @@ class DbIndexes:
     def ledger_ids(self) -> Iterator[int]:
         """Return the ledgers that have a state.  Raises OSError."""
         for databases in self._all:
-            yield from (each for each in map(keys.ledger_of, databases.ledgers.keys()) if each is not None)
+            ledger_of = keys.ledger_of if databases is self._scoped else keys.unscoped_ledger_of
+            last = None
+            for each in map(ledger_of, databases.ledgers.keys()):
+                if each is not None and each != last:
+                    yield each
+                last = each
 
     def estimated_entry_count(self) -> int | None:
         """Return RocksDB's estimate of the locations, None while a database is not open.
@@ -76,8 +83,7 @@ class DbIndexes:
 
     def has(self, ledger_id: int) -> bool:
         """Tell whether a ledger has a state, whatever it is.  Raises OSError."""
-        databases = self._of(ledger_id)
-        return databases is not None and databases.ledgers.get(keys.ledger_key(ledger_id)) is not None
+        return self._state(ledger_id) is not None or self._rebuilt_state(ledger_id) is not None
 
     def path(self, ledger_id: int) -> str:
         """Return the path of the database that has the state of a ledger."""
@@ -85,11 +91,14 @@ class DbIndexes:
 
     def read_header(self, ledger_id: int, *, replaying: bool = False) -> IndexHeader | None:
         """Return the state of a ledger, None if it has none; raises StorageFailed."""
-        databases = self._of(ledger_id)
         try:
-            value = None if databases is None else databases.ledgers.get(keys.ledger_key(ledger_id))
+            value = self._state(ledger_id)
+            rebuilt = self._rebuilt_state(ledger_id) if value is None else None
         except OSError as error:
             raise StorageFailed(f"cannot read the state of ledger {ledger_name(ledger_id)}: {error}") from error
+        if rebuilt is not None:
+            header = ledger_data.unpacked(ledger_id, rebuilt)
+            return evolve(header, keyless=not header.master_key)
         return None if value is None else ledger_data.unpacked(ledger_id, value)
 
     def read_page(self, ledger_id: int, number: int, count: int = PAGE_COUNT, first: int = 0) -> Page:
@@ -165,8 +174,9 @@ class DbIndexes:
             if databases is not None and chosen:
                 databases.locations.delete_ranges([(keys.location_key(each, 0), keys.end_of(each)) for each in chosen])
                 databases.locations.sync()
-                states = map(keys.ledger_key, chosen)
-                databases.ledgers.delete_ranges([(state, state + b"\0") for state in states])
+                rebuilt = map(keys.ledger_key if scoped else keys.rebuilt_key, chosen)
+                states = zip(map(keys.ledger_key, chosen), rebuilt, strict=True)
+                databases.ledgers.delete_ranges([(state, last + b"\0") for state, last in states])
                 databases.ledgers.sync()
         return ()
 
@@ -199,6 +209,15 @@ class DbIndexes:
 
     def _of(self, ledger_id: int) -> Databases | None:
         return self._scoped if ledger_id >= SCOPED_MIN else self._plain
+
+    def _state(self, ledger_id: int) -> bytes | None:
+        """Return the value that the state of a ledger is in.  Raises OSError."""
+        databases = self._of(ledger_id)
+        return None if databases is None else databases.ledgers.get(keys.ledger_key(ledger_id))
+
+    def _rebuilt_state(self, ledger_id: int) -> bytes | None:
+        """Return that which Java has rebuilt, and no change has replaced.  Raises OSError."""
+        return None if ledger_id >= SCOPED_MIN else self._plain.ledgers.get(keys.rebuilt_key(ledger_id))
 
     def _databases(self, ledgers: str, locations: str) -> Databases:
         path = self._directory

@@ -40,6 +40,20 @@ def ledger_of(key: bytes) -> int | None:
     return ledger_id if ledger_id >= 0 else None
 
 
+def rebuilt_key(ledger_id: int) -> bytes:
+    """Return the key of a ledger outside the databases of scopes as Java writes it when it rebuilds ``ledgers``.
+
+    Java reads no more than the first half of it.
+    """
+    return ledger_key(ledger_id) + bytes(spec.KEY_PART_SIZE)
+
+
+def unscoped_ledger_of(key: bytes) -> int | None:
+    """Return the ledger of a key in ``ledgers``, also of one that Java has rebuilt; None if it is no ledger's."""
+    whole = key[: _ledger_key.size] if key[_ledger_key.size :] == bytes(spec.KEY_PART_SIZE) else key
+    return ledger_of(whole) if len(whole) == _ledger_key.size else None
+
+
 def location_key(ledger_id: int, entry_id: int) -> bytes:
     """Return the key of an entry."""
     return ledger_key(ledger_id) + entry_id.to_bytes(spec.KEY_PART_SIZE, "big")

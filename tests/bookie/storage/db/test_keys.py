@@ -31,6 +31,11 @@ def test_keys_are_as_they_are_declared(ledger_id: int, entry_id: int) -> None:
     assert key == declared(ledger_id, entry_id)
     assert keys.entry_of(key) == entry_id
     assert keys.ledger_of(keys.ledger_key(ledger_id)) == ledger_id
+    if ledger_id < SCOPED_MIN:
+        assert keys.unscoped_ledger_of(keys.ledger_key(ledger_id)) == ledger_id
+        assert keys.unscoped_ledger_of(keys.rebuilt_key(ledger_id)) == ledger_id
+    else:
+        assert keys.unscoped_ledger_of(keys.ledger_key(ledger_id)) in (None, ledger_id >> 64)
     assert key.startswith(keys.ledger_key(ledger_id))
     assert keys.location_key(ledger_id, 0) <= key < keys.end_of(ledger_id)
 
