@@ -18,7 +18,7 @@ from bookkeeper_tx.bookie.service import READ_THREADS
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
 from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
-from bookkeeper_tx.cli.bench.storage_upkeep import compact_all, write_journal
+from bookkeeper_tx.cli.bench.storage_upkeep import compact, finished_logs, write_journal
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -98,8 +98,9 @@ class StorageRun:
         storage = self._opened()
         deleted = await storage.collection.delete_ledgers(ledgers[:-1:2])
         kept = load.of_each * (load.ledgers - len(deleted))
+        logs = await finished_logs(disk, storage, self._read_worker)
         with self._measuring("compaction", kept):
-            moved = await compact_all(self._reactor, disk, storage, self._read_worker, self._config)
+            moved = await compact(self._reactor, disk, storage, self._read_worker, self._config, logs)
         assert moved == kept
         await storage.stop()
         shutil.rmtree(self._directory)

@@ -1,7 +1,7 @@
 """What a bookie does besides requests, for ``bktx bench storage``: compactions, and the replay of its journal."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -21,13 +21,27 @@ UNBOUNDED_RATE: Final = 1e12
 """Entries a second that a compaction may move: it is measured without its brake."""
 
 
-async def compact_all(reactor: Any, disk: Disk, storage: LedgerStorage, worker: Worker, config: BookieConfig) -> int:
-    """Compact all logs that are not written any more, whatever they hold; return how many entries were moved."""
+async def finished_logs(disk: Disk, storage: LedgerStorage, worker: Worker) -> list[EntryLogMetadata]:
+    """Return what is in the logs that are not written any more.
+
+    Full ones say so in a map; the last, which is not full, is read for that, which is no part of a compaction.
+    """
     collection = storage.collection
     names = await collection.finished_logs()
-    logs = [await worker.run(count, disk, collection.directory_of(each), each) for each in names]
+    return [await worker.run(count, disk, collection.directory_of(each), each) for each in names]
+
+
+async def compact(
+    reactor: Any,
+    disk: Disk,
+    storage: LedgerStorage,
+    worker: Worker,
+    config: BookieConfig,
+    logs: Sequence[EntryLogMetadata],
+) -> int:
+    """Compact ``logs``, whatever they hold; return how many entries were moved."""
     pace = Pace(reactor, UNBOUNDED_RATE)
-    compaction = Compaction(disk, collection, worker, config, pace, Counter(), lambda: True)
+    compaction = Compaction(disk, storage.collection, worker, config, pace, Counter(), lambda: True)
     return (await compaction.compact(logs, _usage)).moved_count
 
 
