@@ -3,8 +3,10 @@
 Fault model: between two syncs of a file, sectors of 512 bytes reach the disk in any order or not at all, each whole;
 its size may or may not have grown.  Between two syncs of a directory each change of a name happens or not, on its own;
 what is below a directory whose name is lost is lost, too.  A sync that returned holds.  A write that fails has written
-whole sectors of its bytes, or none.  ``fail_reads``, ``fail_writes``, ``fail_syncs`` and ``fail_opens`` let calls fail,
-``crash_at`` ends the process in the middle of one; ``syncs_lie`` makes syncs do nothing.
+whole sectors of its bytes, or none.  A sync that fails takes what it did not write for written, as Linux does: the next
+one has nothing to do, and only a crash shows what is missing.  ``fail_reads``, ``fail_writes``, ``fail_syncs``,
+``fail_opens`` and ``fail_from`` let calls fail, ``crash_at`` ends the process in the middle of one, with the power
+unless ``cuts_power`` is False; ``syncs_lie`` makes syncs do nothing.
 """
 
 import errno
@@ -28,7 +30,7 @@ DISK_SIZE = 2**40
 
 
 class Crashed(Exception):
-    """The machine has lost its power: every call fails until :meth:`CrashingDisk.restart`."""
+    """The power failed, or the process was killed: every call fails until :meth:`CrashingDisk.restart`."""
 
 
 class CrashingFile(File):
@@ -69,8 +71,12 @@ class CrashingFile(File):
 
     def sync(self) -> None:
         self._check()
-        self._disk.step()
-        self._disk.admit_sync()
+        try:
+            self._disk.step()
+            self._disk.admit_sync()
+        except OSError:
+            self._node.fail_sync(self._disk.random)
+            raise
         if not self._disk.syncs_lie:
             self._node.sync()
 
@@ -88,6 +94,14 @@ class CrashingFile(File):
 
     def _check(self) -> None:
         self._disk.check_alive(self._life)
+
+
+class CrashingLock(CrashingFile):
+    """A file that is locked until it is closed."""
+
+    def close(self) -> None:
+        if self._life == self._disk.life:
+            self._disk.unlock(self.path)
 
 
 class CrashingDirectory(Directory):
@@ -119,7 +133,9 @@ class CrashingDisk(Disk):
         self.life = 0
         self.crashed = False
         self.crash_at: int | None = None
-        """Count of disk operations from now on at which the power fails."""
+        """Count of disk operations from now on at which the power fails, or the process ends."""
+        self.cuts_power = True
+        """Whether the power fails at ``crash_at``; else the process is killed there, and all that it has done stays."""
         self.write_errno = errno.ENOSPC
         self.capacity: int | None = None
         """Bytes that files may still grow by; None for no limit."""
@@ -128,6 +144,8 @@ class CrashingDisk(Disk):
         self.broken_directories: Collection[str] = ()
         """No file below them can be written."""
         self._failing_reads = self._failing_writes = self._failing_syncs = self._failing_opens = 0
+        self._failing_steps = range(0)
+        self._step = 0
         self._names: dict[str, Node] = {}
         self._durable_names: dict[str, Node] = {}
         self._name_changes: list[tuple[str, dict[str, Node | None]]] = []
@@ -159,6 +177,13 @@ class CrashingDisk(Disk):
         """Let the next ``count`` files and directories not be opened, for want of a descriptor."""
         self._failing_opens = count
 
+    def fail_from(self, step: int, count: int = 1, error: int = errno.EIO) -> None:
+        """Let ``count`` disk operations from the ``step``-th on from now fail, whatever they are.
+
+        Such a one may have been done, but nothing is durable by it.
+        """
+        self._failing_steps, self._step, self.write_errno = range(step, step + count), 0, error
+
     def crash(self) -> None:
         """Lose the power now: what was not synced is kept or lost as the seed wills; open files are dead."""
         for _, names in self._name_changes:
@@ -178,14 +203,20 @@ class CrashingDisk(Disk):
         self._locks.clear()
         self.crashed = True
 
+    def kill(self) -> None:
+        """End the process now: what it has done stays, in memory if it was not synced."""
+        self._locks.clear()
+        self.crashed = True
+
     def restart(self) -> None:
-        """Power is back."""
+        """Power is back, or a new process begins."""
         if not self.crashed:
             self.crash()
         self.life += 1
         self.crashed = False
         self.crash_at = None
         self._failing_reads = self._failing_writes = self._failing_syncs = self._failing_opens = 0
+        self._failing_steps = range(0)
 
     def step(self) -> None:
         """Count a disk operation that changes something; the power may fail in it."""
@@ -195,8 +226,14 @@ class CrashingDisk(Disk):
         if self.crash_at is not None:
             self.crash_at -= 1
             if self.crash_at < 0:
-                self.crash()
+                if self.cuts_power:
+                    self.crash()
+                else:
+                    self.kill()
                 raise Crashed
+        self._step += 1
+        if self._step - 1 in self._failing_steps:
+            raise OSError(self.write_errno, os.strerror(self.write_errno))
 
     def admit_change(self) -> None:
         if self.read_only:
@@ -273,9 +310,15 @@ class CrashingDisk(Disk):
             self.admit_change()
         if path in self._locks:
             raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK), path)
-        file = self.open(path) if path in self._names or existing else self.create(path)
+        if path not in self._names and not existing:
+            self.create(path)
+        self.admit_open()
+        node = self._node(path)
         self._locks.add(path)
-        return file
+        return CrashingLock(path, self, node)
+
+    def unlock(self, path: str) -> None:
+        self._locks.discard(path)
 
     def exists(self, path: str) -> bool:
         return path in self._names or path in self._directories
@@ -345,6 +388,8 @@ class CrashingDisk(Disk):
                 self._databases[path] = Stored()
         except OSError as error:
             raise RefusedToStart(f"the database in {path} cannot be opened: {error}") from error
+        if not self.syncs_lie:
+            self._databases[path].sync()  # an opening writes what it finds in the log into a table file
         return CrashingKeyValues(path, self._databases[path], self)
 
     def database(self, path: str) -> Stored | None:

@@ -137,8 +137,8 @@ class CrashingKeyValues(KeyValues):
 
     def sync(self) -> None:
         self._content()
-        self._disk.step()
         try:
+            self._disk.step()
             self._disk.admit_sync()
         except OSError:
             self._stored.crash(self._disk.random)  # it is opened anew
@@ -166,5 +166,5 @@ class CrashingKeyValues(KeyValues):
         self._content()
         self._disk.admit_change()
         self._disk.admit_batch(size)
-        self._stored.change(change)
         self._disk.step()
+        self._stored.change(change)

@@ -23,7 +23,17 @@ class Node:
             apply(self.durable, offset, data)
         self.changes = []
 
+    def fail_sync(self, random: Random) -> None:
+        """Write some of the changes, and forget the others: all are read until a crash.  The size is not forgotten."""
+        self._keep_some(random)
+        self.changes = [(len(self.data), None)]
+
     def crash(self, random: Random) -> None:
+        self._keep_some(random)
+        self.changes = []
+        self.data = bytearray(self.durable)
+
+    def _keep_some(self, random: Random) -> None:
         kept = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
         for offset, data in self.changes:
             if data is None:
@@ -36,8 +46,6 @@ class Node:
                 if random.random() < kept:
                     apply(self.durable, offset + start, data[start:end])
                 start = end
-        self.changes = []
-        self.data = bytearray(self.durable)
 
 
 def apply(target: bytearray, offset: int, data: bytes | None) -> None:
