@@ -33,6 +33,8 @@ class ConversionState:
     def read(self) -> str | None:
         """Return the state, None if no conversion is under way.
 
+        It is durable then: a process that was killed may have given the file its name in memory only.
+
         Raises OSError, RefusedToStart if another one is, or one of other directories.
         """
         paths = [os.path.join(directory, CONVERSION_NAME) for directory in self._directories]
@@ -48,6 +50,7 @@ class ConversionState:
             raise RefusedToStart(
                 f"{found} is of a conversion of {', '.join(directories) or 'one directory'}: name these, in this order"
             )
+        self._disk.sync_directory(os.path.dirname(found))
         self.stride = int(stride or 0)
         return state
 

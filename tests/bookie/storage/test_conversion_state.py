@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from bookkeeper_tx.bookie.directories import CONVERSION_NAME
-from bookkeeper_tx.bookie.storage.conversion_state import REMOVING, RENUMBERING, ConversionState
+from bookkeeper_tx.bookie.storage.conversion_state import COPYING, REMOVING, RENUMBERING, ConversionState
 from bookkeeper_tx.errors import RefusedToStart
-from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk, new_disk
+from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_disk
 from tests.bookie.storage.several.several_storages import SECOND, two_disks
 
 BOTH = [DIRECTORY, SECOND]
@@ -32,6 +32,18 @@ def test_it_is_there_until_the_end() -> None:
     disk.crash()
     disk.restart()
     assert state_of(disk, DIRECTORY).read() is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_killed_process_has_named_is_durable_once_it_was_read(seed: int) -> None:
+    disk = new_disk(seed)
+    disk.cuts_power, disk.crash_at = False, 4  # the sync of the directory
+    with pytest.raises(Crashed):
+        state_of(disk, DIRECTORY).write(COPYING)
+    for cut in (disk.kill, disk.crash):
+        cut()
+        disk.restart()
+        assert state_of(disk, DIRECTORY).read() == COPYING
 
 
 def test_that_of_several_directories_has_them_and_how_far_apart_numbers_are() -> None:
