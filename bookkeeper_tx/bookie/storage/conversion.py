@@ -13,13 +13,13 @@ logs get numbers that no other directory has (RENUMBERING).
 
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import Final
 
 from attrs import evolve
 
-from bookkeeper_tx.bookie.disk import Disk
+from bookkeeper_tx.bookie.disk import Disk, File
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
 from bookkeeper_tx.bookie.storage.conversion_state import COPYING, REMOVING, RENUMBERING, ConversionState
@@ -162,7 +162,7 @@ class Conversion:
         with ExitStack() as stack:
             sources, targets = (self._opened(stack, name) for name in (OTHER[self._to], self._to))
             if self._to == INDEX_FILES:
-                self._sync_files()
+                self._write_files_again()
             pairs = self._pairs(sources, targets)
             for pair in pairs:
                 self._copy(pair)
@@ -232,18 +232,34 @@ class Conversion:
             placed.append(PlacedRun(EntryRun(ledger_id, ids.start, b"", locations + array("Q", [NO_LOCATION])), 0))
         return placed
 
-    def _sync_files(self) -> None:
-        """Make durable what a killed attempt may have left in the page cache: it reads as if it were on the disk."""
+    def _write_files_again(self) -> None:
+        """Make durable what an earlier attempt may have left in the page cache: it reads as if it were on the disk.
+
+        A sync alone would not do: after one that failed Linux takes the page cache for clean.
+        """
         for directory in self._indexes:
             files = LedgerIndexes(self._disk, directory, 1)
             ledger_ids = sorted(files.ledger_ids())
             for at in range(0, len(ledger_ids), SLICE_COUNT):
-                paths = [files.path(each) for each in ledger_ids[at : at + SLICE_COUNT]]
+                paths = {ledger_id: files.path(ledger_id) for ledger_id in ledger_ids[at : at + SLICE_COUNT]}
                 with closing(self._disk.sync_group(directory)) as group:
-                    for path in paths:
-                        group.add(self._disk.open(path, writable=True))
+                    for ledger_id, path in paths.items():
+                        group.add(self._written_again(path, pages_of(files, ledger_id)))
                     group.sync()
-                    group.sync_directories(sorted({above for path in paths for above in _above(path, directory)}))
+                    above = {each for path in paths.values() for each in _above(path, directory)}
+                    group.sync_directories(sorted(above))
+
+    def _written_again(self, path: str, pages: Iterable[int]) -> File:
+        file = self._disk.open(path, writable=True)
+        try:
+            file.write(file.read(ledger_index.HEADER_SIZE, 0), 0)
+            for number in pages:
+                offset = ledger_index.HEADER_SIZE + number * ledger_index.PAGE_SIZE
+                file.write(file.read(ledger_index.PAGE_SIZE, offset), offset)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def _remove_source(self) -> None:
         for directory in self._indexes:

@@ -223,3 +223,16 @@ def test_what_a_killed_attempt_left_in_the_page_cache_is_made_durable(
     disk.crash()
     disk.restart()
     check(disk, DIRECTORY, INDEX_FILES)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_failed_sync_takes_for_written_is_written_again(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    monkeypatch.setattr(conversion, "BATCH_PAGES", 3)
+    disk = new_disk(seed)
+    fill(disk, DIRECTORY, ROCKSDB)
+    with pytest.raises(OSError, match="Input/output"):
+        Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG, lambda: disk.fail_syncs(1)).run()
+    Conversion(disk, [DIRECTORY], INDEX_FILES, CONFIG).run()
+    disk.crash()
+    disk.restart()
+    check(disk, DIRECTORY, INDEX_FILES)
