@@ -1,6 +1,5 @@
 """A bookie with several ledger and index directories: killed, expanded, and looked at with the tools for its files."""
 
-import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -8,84 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from bookkeeper_tx.testing.local_cluster import BookieFailed, LocalBookie
-from compat_tests.targets.payloads import patterns
-from compat_tests.targets.ports import choose_port
 from tests.cli.bktx_process import bktx
-from tests.integration.support.our_client import OurClient, append, poll, read, wait_for
-
-PAYLOADS = patterns(700, 1000, seed=1)
-LEDGERS = 6
-SETTINGS = {"skipListSizeLimit": 1 << 20, "logSizeLimit": 1 << 20}
-
-
-class Bench:
-    """A bookie whose directories are all below one; its metadata is in an SQLite file."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.uri = f"sqlite:///{directory}/metadata.db"
-        self.bookies: list[LocalBookie] = []
-        self.ledger_ids: list[int] = []
-        self.port = choose_port()
-
-    def started(self, ledgers: str, indexes: str = "x y", **settings: object) -> LocalBookie:
-        options = ["--data", self.listed(ledgers), "--index-dir", self.listed(indexes)]
-        bookie = LocalBookie(
-            self.directory, self.uri, SETTINGS | settings, ["--journal-dir", str(self.directory / "j"), *options]
-        )
-        bookie.port = self.port
-        self.bookies.append(bookie)
-        bookie.launch()
-        bookie.wait_until_ready()
-        return bookie
-
-    def refused(self, ledgers: str, indexes: str = "x y", **settings: object) -> str:
-        with pytest.raises(BookieFailed) as caught:
-            self.started(ledgers, indexes, **settings)
-        return str(caught.value)
-
-    def listed(self, names: str) -> str:
-        return ",".join(str(self.directory / name) for name in names.split())
-
-    def write(self) -> None:
-        with OurClient(self.uri) as ours:
-            for _ in range(LEDGERS):
-                writer = ours.create_ledger()
-                append(writer, PAYLOADS)
-                self.ledger_ids.append(writer.ledger_id)
-
-    def check(self) -> None:
-        with OurClient(self.uri) as ours:
-            for ledger_id in self.ledger_ids:
-                reader = ours.open_ledger(ledger_id)
-                assert read(reader, 0, reader.last_add_confirmed) == PAYLOADS
-
-    def used(self, names: str, pattern: str) -> str:
-        return " ".join(name for name in names.split() if any((self.directory / name / "current").rglob(pattern)))
-
-    def logged(self, name: str) -> int:
-        """Return the bytes of the entry logs in a directory, of which some may go meanwhile."""
-        size = 0
-        for path in (self.directory / name / "current").glob("*.log"):
-            with contextlib.suppress(FileNotFoundError):
-                size += path.stat().st_size
-        return size
-
-    def files(self) -> dict[str, int]:
-        """Return the files below it, and when each was written."""
-        return {str(path): path.stat().st_mtime_ns for path in self.directory.rglob("*") if "metadata" not in path.name}
+from tests.integration.support.directories_bench import LEDGERS, PAYLOADS, DirectoriesBench
+from tests.integration.support.our_client import OurClient, poll, wait_for
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(tmp_path)
+def bench(tmp_path: Path) -> Iterator[DirectoriesBench]:
+    bench = DirectoriesBench(tmp_path)
     yield bench
     for bookie in bench.bookies:
         bookie.kill()
 
 
-def test_it_serves_all_after_a_kill_and_takes_new_directories(bench: Bench) -> None:
+def test_it_serves_all_after_a_kill_and_takes_new_directories(bench: DirectoriesBench) -> None:
     bookie = bench.started("a b")
     bench.write()
     bookie.kill()
@@ -104,7 +39,7 @@ def test_it_serves_all_after_a_kill_and_takes_new_directories(bench: Bench) -> N
 
 
 @pytest.mark.full
-def test_a_directory_that_is_missing_refuses_the_start(bench: Bench) -> None:
+def test_a_directory_that_is_missing_refuses_the_start(bench: DirectoriesBench) -> None:
     assert bench.started("a b").stop() == 0
     shutil.rmtree(bench.directory / "b")
     for setting in ("false", "true"):
@@ -112,7 +47,7 @@ def test_a_directory_that_is_missing_refuses_the_start(bench: Bench) -> None:
 
 
 @pytest.mark.full
-def test_the_tools_look_into_all_directories(bench: Bench) -> None:
+def test_the_tools_look_into_all_directories(bench: DirectoriesBench) -> None:
     bookie = bench.started("a b")
     bench.write()
     assert bookie.stop() == 0
@@ -129,7 +64,7 @@ def test_the_tools_look_into_all_directories(bench: Bench) -> None:
 
 
 @pytest.mark.full
-def test_the_databases_may_be_in_a_directory_of_their_own(bench: Bench) -> None:
+def test_the_databases_may_be_in_a_directory_of_their_own(bench: DirectoriesBench) -> None:
     storage = {"ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"}
     bookie = bench.started("a", "x", **storage)
     bench.write()
@@ -151,7 +86,7 @@ DB = {
 }
 
 
-def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Bench) -> None:
+def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: DirectoriesBench) -> None:
     pytest.importorskip("rocksdict")
     bookie = bench.started("a b", **DB)
     bench.write()
@@ -175,7 +110,7 @@ def test_with_databases_each_directory_has_its_ledgers_and_keeps_them(bench: Ben
 
 
 @pytest.mark.full
-def test_between_the_two_classes_of_storage_all_directories_are_converted(bench: Bench) -> None:
+def test_between_the_two_classes_of_storage_all_directories_are_converted(bench: DirectoriesBench) -> None:
     pytest.importorskip("rocksdict")
     bookie = bench.started("a b", "a b")
     bench.write()
@@ -193,7 +128,7 @@ def test_between_the_two_classes_of_storage_all_directories_are_converted(bench:
 
 
 @pytest.mark.full
-def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench: Bench) -> None:
+def test_the_tools_read_the_databases_of_each_directory_and_write_nothing(bench: DirectoriesBench) -> None:
     pytest.importorskip("rocksdict")
     bookie = bench.started("a b", **DB)
     bench.write()
