@@ -191,7 +191,12 @@ class Disk:
         return file
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(path)
+        """Tell whether there is a file or directory; raises OSError where the disk does not tell."""
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
     def list_directory(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; raises FileNotFoundError."""
@@ -248,7 +253,7 @@ class Disk:
 
     def remove_key_values(self, path: str) -> None:
         """Remove a RocksDB database that nobody has open, if there is one; after an OSError part of it may be there."""
-        if os.path.isdir(path):
+        if self.exists(path):
             shutil.rmtree(path)
 
     def free_bytes(self, path: str) -> int:

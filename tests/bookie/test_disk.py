@@ -84,6 +84,16 @@ def test_names(disk: Disk, tmp_path: Path) -> None:
     assert 0 < disk.free_bytes(directory) < disk.total_bytes(directory)
 
 
+def test_what_the_disk_does_not_tell_is_not_taken_for_missing(tmp_path: Path) -> None:
+    disk, loop = Disk(), tmp_path / "loop"
+    (tmp_path / "file").touch()
+    loop.symlink_to(loop)
+    assert not disk.exists(str(tmp_path / "file" / "below"))
+    for look in disk.exists, disk.remove_key_values, disk.has_key_values:
+        with pytest.raises(OSError, match="symbolic links"):
+            look(str(loop / "below"))
+
+
 def test_size_and_truncate(disk: Disk, tmp_path: Path) -> None:
     file = disk.create(str(tmp_path / "a"))
     file.write(b"12345", 0)
