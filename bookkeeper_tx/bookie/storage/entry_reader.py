@@ -9,6 +9,7 @@ from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces, Piece, ch
 from bookkeeper_tx.bookie.storage.entry_location import split_location
 from bookkeeper_tx.bookie.storage.entry_log_format import log_name
 from bookkeeper_tx.bookie.storage.ledger_directories import LedgerDirectories
+from bookkeeper_tx.bookie.storage.ledger_index import without_absent_end
 from bookkeeper_tx.bookie.storage.open_files import OpenFiles
 from bookkeeper_tx.bookie.storage.stretch import checked_offsets, offsets_of
 from bookkeeper_tx.entry.entry_format import V1, V2
@@ -68,14 +69,14 @@ class EntryReader:
             if piece is not None and piece.size <= size:
                 data = file.read_cached(piece.size, offset)
                 return None if data is None else _piece_run(data, piece, ledger_id, first_entry_id, locations)
-            locations = _without_absent_end(locations)
+            locations = without_absent_end(locations)
             data = file.read_cached(_bytes_to_read(locations, size), offset)
             return None if data is None else _checked_run(data, ledger_id, first_entry_id, locations)
 
     def _read_records(
         self, file: File, offset: int, ledger_id: int, first_entry_id: int, locations: "array[int]", size: int
     ) -> EntryRun:
-        locations = _without_absent_end(locations)
+        locations = without_absent_end(locations)
         data = file.read(_bytes_to_read(locations, size), offset)
         length = _length_of(data, ledger_id, first_entry_id)
         if length is not None and length + RECORD_LENGTH_SIZE > len(data) and length <= file.size() - offset:
@@ -145,14 +146,6 @@ def _piece_run(
     if length is None or len(data) != piece.size or checksum_of(data, locations) != piece.checksum:
         return None
     return EntryRun(ledger_id, first_entry_id, data, offsets_of(locations, length + RECORD_LENGTH_SIZE, len(data)))
-
-
-def _without_absent_end(locations: "array[int]") -> "array[int]":
-    """Return the locations up to the last one that is not zero."""
-    if locations[-1]:
-        return locations
-    filled = len(locations.tobytes().rstrip(b"\0"))
-    return locations[: -(-filled // locations.itemsize)]
 
 
 def _bytes_to_read(locations: "array[int]", size: int) -> int:

@@ -124,12 +124,23 @@ def pack_locations(locations: "array[int]") -> bytes:
     return locations.tobytes()
 
 
+def without_absent_end(page: Page) -> Page:
+    """Return the locations up to the last one that is not zero."""
+    if not page or page[-1]:
+        return page
+    filled = len(page.tobytes().rstrip(b"\0"))
+    return page[: -(-filled // page.itemsize)]
+
+
 def _is_hex(name: str) -> bool:
     return bool(name) and not set(name) - _HEX_DIGITS
 
 
 def _filled(page: Page, first_id: int) -> list[range]:
     """Return the ids that have a location in ``page``, or in several pages, whose first id is ``first_id``."""
+    page = without_absent_end(page)
+    if not page:
+        return []
     if page.count(entry_log_spec.NO_LOCATION) == 0:
         return [range(first_id, first_id + len(page))]
     ids = [first_id + slot for slot, location in enumerate(page) if location != entry_log_spec.NO_LOCATION]

@@ -10,6 +10,7 @@ from bookkeeper_tx.bookie.disk import out_of_descriptors
 from bookkeeper_tx.bookie.key_values import DAMAGED, NOT_OPEN
 from bookkeeper_tx.bookie.storage.entry_reader import EntryReader
 from bookkeeper_tx.bookie.storage.indexes import Indexes
+from bookkeeper_tx.bookie.storage.ledger_index import without_absent_end
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs.disk.entry_log import NO_LOCATION
 from protocol_specs.disk.ledger_index import PAGE_COUNT
@@ -60,7 +61,7 @@ class Scrub:
             number = self._indexes.next_page(ledger_id, first_id // PAGE_COUNT)
             if number is None:
                 return Looked(0, (), None)
-            page = self._indexes.read_page(ledger_id, number)
+            page = without_absent_end(self._indexes.read_page(ledger_id, number))
         except StorageFailed as error:
             _require_readable(error)
             return Looked(0, [Suspect(NO_ENTRY, NO_LOCATION, str(error))], None)

@@ -1,9 +1,17 @@
+from array import array
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bookkeeper_tx.bookie.disk import Disk, File
-from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader, LedgerIndexes, explicit_lac_size_max
+from bookkeeper_tx.bookie.storage.ledger_index import (
+    IndexHeader,
+    LedgerIndexes,
+    explicit_lac_size_max,
+    without_absent_end,
+)
 from bookkeeper_tx.errors import StorageFailed
 from protocol_specs import vectors
 from protocol_specs.disk import ledger_index as spec
@@ -175,3 +183,11 @@ def test_a_file_with_the_name_of_a_directory_is_passed_over(tmp_path: Path) -> N
     (tmp_path / "0" / "5").touch()
     (tmp_path / "00000001").touch()
     assert list(LedgerIndexes(Disk(), str(tmp_path), 2).ledger_ids()) == []
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 256, 2**56]), max_size=20), st.integers(0, 5))
+def test_a_page_without_its_absent_end_has_all_locations(locations: list[int], absent: int) -> None:
+    page = without_absent_end(array("Q", locations + [0] * absent))
+    assert not page or page[-1]
+    assert list(page) == locations[: len(page)]
+    assert not any(locations[len(page) :])
