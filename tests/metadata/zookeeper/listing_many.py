@@ -11,14 +11,14 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import react
 
 from bookkeeper_tx.metadata.uri import ZooKeeperUri
-from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL
+from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL, LONG_HIERARCHICAL
 from bookkeeper_tx.metadata.zookeeper.zookeeper import ZooKeeperMetadataStore
 from protocol_specs.metadata.layout import FACTORY_CLASS_OF
 from tests.memory import memory_peak_mib
 
 COUNT = 1_000_000
 ROOT = "/ledgers"
-GROUPS = {HIERARCHICAL: (2, 4, 4), FLAT: (10,)}
+GROUPS = {HIERARCHICAL: (2, 4, 4), LONG_HIERARCHICAL: (3, 4, 4, 4, 4), FLAT: (10,)}
 
 
 @define

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.ledger_record.serialization import parse, serialize
+from bookkeeper_tx.metadata.uri import LAYOUTS
 from bookkeeper_tx.metadata.zookeeper import ledgers
 from bookkeeper_tx.metadata.zookeeper.paths import FLAT, HIERARCHICAL
 from bookkeeper_tx.model import LedgerId
@@ -225,7 +226,7 @@ def test_a_list_that_two_sessions_have_read_begins_anew(world: World, monkeypatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", [HIERARCHICAL, FLAT])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_million_ledgers_are_listed_in_little_memory(layout: str) -> None:
     program = [sys.executable, "-m", "tests.metadata.zookeeper.listing_many", layout]
     done = subprocess.run(program, capture_output=True, check=True, cwd=Path(__file__).parents[3])
