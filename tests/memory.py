@@ -11,13 +11,14 @@ MIB = 1024 * 1024
 @contextmanager
 def bounded_growth(bytes_max: int) -> Iterator[None]:
     """Fail if the process has grown by more than ``bytes_max`` at the end; memory that C code takes counts as well."""
-    before = _resident_bytes()
+    before = resident_bytes()
     yield
-    grown = _resident_bytes() - before
+    grown = resident_bytes() - before
     assert grown <= bytes_max, f"the process has grown by {grown / MIB:.0f} MiB"
 
 
-def _resident_bytes() -> int:
+def resident_bytes() -> int:
+    """Return the memory that this process has now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
 
 

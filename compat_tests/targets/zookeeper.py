@@ -60,6 +60,7 @@ class ZooKeeper(MetadataServer):
     :param settings: further keys of ``zoo.cfg``
     :param properties: system properties of its JVM
     :param runner: who runs it; the one that is chosen for all, if not given
+    :param heap_mb: memory of its JVM for all nodes: a ledger takes about half a KiB
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class ZooKeeper(MetadataServer):
         settings: Mapping[str, object] | None = None,
         properties: Mapping[str, object] | None = None,
         runner: JavaRunner | None = None,
+        heap_mb: int = 96,
     ) -> None:
         super().__init__(work_dir, port)
+        self._heap_mb = heap_mb
         self._runner = runner or chosen_runner()
         self.secure_port = choose_port() if tls else None
         self._settings = {**(tls or {}), **(settings or {})}
@@ -128,7 +131,7 @@ class ZooKeeper(MetadataServer):
             arguments=[str(self.work_dir / "zoo.cfg")],
             work_dir=self.work_dir,
             log=self.work_dir / "zookeeper.log",
-            heap_mb=96,
+            heap_mb=self._heap_mb,
             flags=["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", *property_flags(self._properties)],
             classes=_jars(_NETTY_JARS) if self.secure_port is not None else (),
         )
