@@ -3,12 +3,12 @@
 All but ``zkEnableSecurity`` are system properties in Java, and here keys of the configuration file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bookkeeper_tx.errors import InvalidConfig
-from bookkeeper_tx.security import jaas
 from bookkeeper_tx.security.config_keys import JAAS_FILE
+from bookkeeper_tx.security.login_if_there import LoginIfThere
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.sasl import SaslLogin
 from bookkeeper_tx.security.tls_config import TlsConfig
@@ -57,9 +57,28 @@ def in_zookeeper_keys(text: str) -> str:
 
 
 def metadata_security(settings: Settings) -> dict[str, Any]:
-    """Return the field ``metadata_security`` of a configuration, if the file sets it.  Raises InvalidConfig."""
+    """Return the field ``metadata_security`` of a configuration, if the file sets it.
+
+    Raises InvalidConfig for wrong settings, and for a file with passwords that cannot be used.
+    """
+    return _security(settings, _read)
+
+
+def metadata_security_by_path(settings: Settings) -> dict[str, Any]:
+    """Return the same without reading any file: the value has paths only, no secrets.
+
+    Whether the file with passwords has a login for ZooKeeper, unless a key asks for one, is seen where a store is
+    opened.  Raises InvalidConfig for wrong settings.
+    """
+    return _security(settings, lambda login: login)
+
+
+_Login = SaslLogin | LoginIfThere | None
+
+
+def _security(settings: Settings, settle: Callable[[_Login], _Login]) -> dict[str, Any]:
     given = {key: setting for key, setting in settings.items() if setting.value}
-    tls, login = _tls(given), _login(given)
+    tls, login = _tls(given), settle(_login(given))
     creator_only = ENABLE_SECURITY in given and given[ENABLE_SECURITY].boolean()
     if tls is None and login is None and not creator_only:
         return {}
@@ -106,8 +125,16 @@ def _tls(given: Settings) -> TlsConfig | None:
         raise secure.refuse(in_zookeeper_keys(str(error))) from None
 
 
-def _login(given: Settings) -> SaslLogin | None:
-    """Return the login that the file with passwords has for ZooKeeper, if it has one."""
+def _read(login: _Login) -> _Login:
+    """Return the login that the file has, having read it."""
+    found = login.found() if isinstance(login, LoginIfThere) else login
+    if found is not None:
+        found.credentials()
+    return found
+
+
+def _login(given: Settings) -> _Login:
+    """Return the login for ZooKeeper, if the file with passwords is named and may be used for it."""
     asked = given.get(_SASL)
     if JAAS_FILE not in given or (asked is not None and not asked.boolean()):
         if _SECTION in given or (asked is not None and asked.boolean()):
@@ -115,11 +142,9 @@ def _login(given: Settings) -> SaslLogin | None:
             raise given[key].refuse(f"a login needs the file with users and passwords, {JAAS_FILE}, and {_SASL} = true")
         return None
     path, section = given[JAAS_FILE].value, _text(given, _SECTION) or _SECTION_DEFAULT
-    if _SECTION not in given and asked is None and not jaas.has_section(path, section):
-        return None
-    login = SaslLogin(path, section)
-    login.credentials()
-    return login
+    if _SECTION not in given and asked is None:
+        return LoginIfThere(path, section)
+    return SaslLogin(path, section)
 
 
 def _text(given: Settings, key: str) -> str | None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.security.login_if_there import LoginIfThere
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.sasl import SaslClient, SaslLogin
 from bookkeeper_tx.security.tls_config import TlsConfig
-from bookkeeper_tx.security.zookeeper_keys import metadata_security
+from bookkeeper_tx.security.zookeeper_keys import metadata_security, metadata_security_by_path
 from bookkeeper_tx.text.properties_file import read_properties
 
 LOGIN = 'Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="bk" password="secret"; };'
@@ -102,3 +103,23 @@ def test_nodes_for_nobody_known_are_refused() -> None:
     with pytest.raises(InvalidConfig, match="must know who makes the nodes"):
         MetadataSecurity(creator_only=True)
     assert "secret" not in repr(MetadataSecurity(login=SaslClient("bk", "secret"), creator_only=True))
+
+
+def test_by_path_no_file_is_read(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nowhere.conf")
+
+    def by_path(text: str) -> dict[str, Any]:
+        path = tmp_path / "client.conf"
+        path.write_text(text)
+        return metadata_security_by_path(read_properties(str(path)))
+
+    assert by_path("") == {}
+    assert by_path(TLS)["metadata_security"].tls.trust_path == "/ca.pem"
+    perhaps = MetadataSecurity(login=LoginIfThere(nowhere, "Client"), creator_only=True)
+    assert by_path(f"{JAAS}={nowhere}\nzkEnableSecurity=true") == {"metadata_security": perhaps}
+    assert by_path(f"{JAAS}={nowhere}\nzookeeper.sasl.client=true") == {
+        "metadata_security": MetadataSecurity(login=SaslLogin(nowhere, "Client"))
+    }
+    assert by_path(f"{JAAS}={nowhere}\nzookeeper.sasl.client=false") == {}
+    with pytest.raises(InvalidConfig, match="zkEnableSecurity = true: ZooKeeper must know"):
+        by_path("zkEnableSecurity=true")

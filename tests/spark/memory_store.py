@@ -5,6 +5,7 @@ from typing import Any
 
 from bookkeeper_tx.errors import BookKeeperError, MetadataUnavailable
 from bookkeeper_tx.model import Versioned
+from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.ledger_selection import SelectedLedger
 from bookkeeper_tx.spark.stream.planning import LedgerEnd
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
@@ -36,7 +37,7 @@ class MemoryStore(StoreOfDict):
         """Return the ends, as bookies would give them."""
         return [LedgerEnd(each.ledger_id, self.ends[each.ledger_id], False, self.entry_bytes) for each in ledgers]
 
-    def open(self, uri: str, timeout_s: float) -> "MemoryStore":
+    def open(self, options: Options) -> "MemoryStore":
         self.opened += 1
         return self
 

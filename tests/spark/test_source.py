@@ -2,7 +2,6 @@
 
 import pickle
 import sys
-from functools import partial
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -27,10 +26,9 @@ from bookkeeper_tx.errors import InvalidConfig, NoSuchLedger
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.entries.source_reader import FilteringLedgerReader, LedgerBatchReader, LedgerPartition
+from bookkeeper_tx.spark.options import metadata_store
 from bookkeeper_tx.spark.plan import ledger_ranges, planning
 from bookkeeper_tx.spark.source import LedgerSource
-from bookkeeper_tx.spark.stream import reader as stream_reader
-from bookkeeper_tx.spark.stream.cluster import StreamCluster
 from bookkeeper_tx.spark.stream.offsets import StreamOffset
 from bookkeeper_tx.spark.tables import BookKeeperSource
 from tests.spark.stores import StoreOfDict, closed_ledger, open_ledger
@@ -44,11 +42,11 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """One ledger, whose number is unique in a pickle; the list grows with each read of the metadata store."""
     seen: list[str] = []
 
-    def open_store(uri: str, timeout_s: float) -> StoreOfDict:
+    def open_store(uri: str, *_: Any) -> StoreOfDict:
         seen.append(uri)
         return StoreOfDict({7: closed_ledger(100, password=PASSWORD)})
 
-    monkeypatch.setattr(ledger_ranges, "open_blocking_store", open_store)
+    monkeypatch.setattr(metadata_store, "open_blocking_store", open_store)
     return seen
 
 
@@ -99,7 +97,7 @@ def test_what_is_no_read_travels_without_a_look(source: Any, looks: list[str]) -
 
 def test_ledgers_are_recovered_for_a_query_and_not_for_a_stream(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ledgers = {7: open_ledger(password=PASSWORD)}
-    monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
+    monkeypatch.setattr(metadata_store, "open_blocking_store", lambda *_: StoreOfDict(ledgers))
     monkeypatch.setattr(
         ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [LastConfirmed(4)] * len(ledgers)
     )
@@ -129,11 +127,10 @@ def test_a_query_fails_when_it_is_planned_if_a_ledger_is_gone(source: Any) -> No
 
 
 def test_a_stream_fails_only_if_it_needs_the_ledger_that_is_gone(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def open_store(uri: str, timeout_s: float) -> StoreOfDict:
+    def open_store(uri: str, *_: Any) -> StoreOfDict:
         return StoreOfDict({})
 
-    monkeypatch.setattr(ledger_ranges, "open_blocking_store", open_store)
-    monkeypatch.setattr(stream_reader, "StreamCluster", partial(StreamCluster, open_store=open_store))
+    monkeypatch.setattr(metadata_store, "open_blocking_store", open_store)
 
     def restarted(**options: str) -> DataSourceStreamReader:
         made = source(**options)

@@ -29,6 +29,7 @@ from bookkeeper_tx.metadata.zookeeper.connections import Connections
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import CONNECTION_RETRY, not_reached
 from bookkeeper_tx.metadata.zookeeper.tls_connections import TlsConnections
 from bookkeeper_tx.security.client_context import client_context
+from bookkeeper_tx.security.login_if_there import LoginIfThere
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.security.zookeeper_keys import in_zookeeper_keys
@@ -90,7 +91,7 @@ class Access:
 
     def client_arguments(self) -> dict[str, Any]:
         """Return what KazooClient is to be made with.  Raises InvalidConfig for a login that cannot be used."""
-        security = self._security
+        security = self._security = self._security.settled()
         arguments: dict[str, Any] = {"hosts": self._hosts, "connection_retry": CONNECTION_RETRY}
         if security.tls is not None:
             arguments["handler"] = TlsConnections(security.tls, self._refused, self._trying, self._died)
@@ -99,6 +100,7 @@ class Access:
         if security.login is not None:
             if importlib.util.find_spec("puresasl") is None:
                 raise InvalidConfig("passwords for ZooKeeper need pure-sasl: pip install 'bookkeeper_tx[sasl]'")
+            assert not isinstance(security.login, LoginIfThere)  # it is settled
             self._username, password = security.login.credentials()
             arguments["sasl_options"] = {"mechanism": "DIGEST-MD5", "username": self._username, "password": password}
         if security.creator_only:

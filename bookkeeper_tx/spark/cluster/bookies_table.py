@@ -23,9 +23,9 @@ from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 from bookkeeper_tx.spark.bookies.bookie_info import BookieInfoChannel
 from bookkeeper_tx.spark.options.client_config import client_config
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
-from bookkeeper_tx.spark.plan.ledger_chunks import open_store
 from bookkeeper_tx.spark.table_rows import Row, batches_of
 from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 
@@ -94,7 +94,6 @@ class BookiesReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             found = find_bookies(store)
         return [BookiesInput(found[first : first + TASK_MAX]) for first in range(0, len(found), TASK_MAX)]

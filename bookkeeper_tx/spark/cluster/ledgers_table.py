@@ -9,10 +9,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from bookkeeper_tx.errors import BookKeeperError
 from bookkeeper_tx.model import LedgerId, LedgerMetadata, Versioned
 from bookkeeper_tx.spark.entries.partition_reader import freeze_once
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.filters import EntryFilter, push
-from bookkeeper_tx.spark.plan.ledger_chunks import ChunkInput, choose_ledgers, open_store, read_chunk
+from bookkeeper_tx.spark.plan.ledger_chunks import ChunkInput, choose_ledgers, read_chunk
 from bookkeeper_tx.spark.plan.planning import filters_can_be_pushed
 from bookkeeper_tx.spark.table_rows import Row, batches_of
 from bookkeeper_tx.spark.table_schema import TIME, spark_schema, wanted_columns

@@ -29,9 +29,9 @@ from bookkeeper_tx.spark.cluster.bookies_table import DOWN, find_bookies
 from bookkeeper_tx.spark.options.channels import rate_limit
 from bookkeeper_tx.spark.options.client_config import client_config
 from bookkeeper_tx.spark.options.id_ranges import IdRanges
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.option import LedgerSpan, Use
 from bookkeeper_tx.spark.options.options import Options
-from bookkeeper_tx.spark.plan.ledger_chunks import open_store
 from bookkeeper_tx.spark.table_rows import Row, batches_of
 from bookkeeper_tx.spark.table_schema import spark_schema, wanted_columns
 
@@ -93,7 +93,6 @@ class OrphansReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             ids = ids_without_metadata(store.list_ledgers(), self._options.ids)
             bookies = [each.bookie_id for each in find_bookies(store) if each.state != DOWN]

@@ -8,6 +8,7 @@ from bookkeeper_tx.errors import (
     BookKeeperError,
     DigestMismatch,
     EntriesMissing,
+    MetadataAccessDenied,
     MetadataUnavailable,
     NotEnoughBookies,
     RequestTimedOut,
@@ -29,6 +30,11 @@ _ADVICE: tuple[tuple[tuple[type[BookKeeperError], ...], str], ...] = (
         (MetadataUnavailable,),
         "Check that option metadataServiceUri is right, and that the metadata store runs and can be reached from the "
         "machine that asked, which is the driver's or an executor's; metadataTimeoutMs says how long to wait for it.",
+    ),
+    (
+        (MetadataAccessDenied,),
+        "What Spark shows ZooKeeper, and asks of it, is in the options bookkeeper.client.zookeeper.… and "
+        "bookkeeper.client.java.security.auth.login.config; the files must be there on the machine that asked.",
     ),
     (
         (BookieUnavailable, RequestTimedOut),

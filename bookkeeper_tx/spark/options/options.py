@@ -225,7 +225,7 @@ class Options:
         Use.CLUSTER,
         "`bookkeeper.client.<key>`: a key of Java's client configuration, as `readEntryTimeoutSec`,"
         " `addEntryTimeoutSec`, `clientConnectTimeoutMillis`, `nettyMaxFrameSizeBytes`, `useV2WireProtocol`;"
-        " those of TLS and SASL: [secured clusters](spark.md#secured-clusters)",
+        " those of TLS and SASL, of bookies and of ZooKeeper: [secured clusters](spark.md#secured-clusters)",
         prefix=True,
     )
 

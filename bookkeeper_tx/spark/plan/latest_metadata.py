@@ -8,8 +8,8 @@ from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import LedgerMetadata
 from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.spark.options.channels import addresses_of
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.options import Options
-from bookkeeper_tx.spark.plan.ledger_chunks import open_store
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
 
 

@@ -7,9 +7,8 @@ from attrs import frozen
 from pyspark.sql.datasource import InputPartition
 
 from bookkeeper_tx.errors import BookKeeperError, NoSuchLedger
-from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import Versioned
-from bookkeeper_tx.spark.options.advice import advised
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.plan.filters import EntryFilter
 from bookkeeper_tx.spark.plan.ledger_selection import chosen_ids, has_custom_metadata
@@ -54,12 +53,6 @@ def choose_ledgers(store: BlockingStore, options: Options, wanted: EntryFilter) 
     named, found = chosen_ids(store, options)
     ids = tuple(each for each in dict.fromkeys([*named, *found]) if wanted.has_ledger(each))
     return ChosenLedgers(ids, frozenset(named))
-
-
-def open_store(options: Options) -> BlockingStore:
-    """Return the metadata store that ``options`` name, open."""
-    with advised():
-        return open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000)
 
 
 def read_chunk(

@@ -15,13 +15,14 @@ from bookkeeper_tx.errors import (
     LedgerScopeNotSupported,
     Unauthorized,
 )
-from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.metadata.service_info import parse
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, DigestType, LedgerId, LedgerMetadata, ledger_name
 from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
 from bookkeeper_tx.spark.bookies.recover import recover_ledger
 from bookkeeper_tx.spark.options.channels import channels_to
 from bookkeeper_tx.spark.options.client_config import client_config
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.offsets import Offsets
 from bookkeeper_tx.spark.options.options import Options, ReadMode
 from bookkeeper_tx.spark.options.secret import Secret
@@ -86,8 +87,7 @@ def take_snapshot(options: Options, password: Secret) -> Snapshot:
     A lost ledger is no error yet: a stream that has read it to its end does not need it.  Raises Unauthorized (wrong
     password), InvalidConfig, and the errors of the metadata store and of the bookies of open ledgers.
     """
-    client_config(options)  # raises for a wrong key before any server is asked
-    with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
+    with open_store(options) as store:
         found = select_ledgers(store, options)
         selected = list(found.ledgers)
         for each in selected:
@@ -124,7 +124,7 @@ def recovered(snapshot: Snapshot, options: Options, password: Secret) -> Snapsho
     if all(each.closed for each in snapshot.ledgers):
         return snapshot
     ledgers = tuple(each if each.closed else _recovered(each, options, password) for each in snapshot.ledgers)
-    with open_blocking_store(options.metadata_service_uri, options.metadata_timeout_ms / 1000) as store:
+    with open_store(options) as store:
         return evolve(snapshot, ledgers=ledgers, bookies=bookies_of(store, (each.metadata for each in ledgers)))
 
 

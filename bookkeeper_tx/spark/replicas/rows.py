@@ -15,10 +15,11 @@ from bookkeeper_tx.spark.bookies.bookie_channels import BookieChannels
 from bookkeeper_tx.spark.bookies.last_add_confirmed import last_add_confirmed
 from bookkeeper_tx.spark.entries.partition_reader import freeze_once
 from bookkeeper_tx.spark.options.channels import channels_to, rate_limit
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.options import Options, ReadMode
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.filters import IdFilter
-from bookkeeper_tx.spark.plan.ledger_chunks import open_store, read_chunk
+from bookkeeper_tx.spark.plan.ledger_chunks import read_chunk
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of
 from bookkeeper_tx.spark.reading.ledger_range import LedgerRange
 from bookkeeper_tx.spark.replicas.check import UNKNOWN, Tally, is_missing, is_storage_failure, judged

@@ -6,12 +6,12 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
-from bookkeeper_tx.spark.options.client_config import client_config
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import read_password
 from bookkeeper_tx.spark.plan.filters import EntryFilter, push
-from bookkeeper_tx.spark.plan.ledger_chunks import choose_ledgers, open_store
+from bookkeeper_tx.spark.plan.ledger_chunks import choose_ledgers
 from bookkeeper_tx.spark.plan.planning import filters_can_be_pushed
 from bookkeeper_tx.spark.replicas.plan import ReplicasInput, plan
 from bookkeeper_tx.spark.replicas.rows import read_task
@@ -99,7 +99,6 @@ class ReplicasReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         password = read_password(self._options)
-        client_config(self._options)  # raises for a wrong key before any server is asked
         with open_store(self._options) as store:
             tasks = plan(store, choose_ledgers(store, self._options, self._wanted), self._options)
         return [ReplicasInput(task, self._wanted.entry_id, password) for task in tasks]

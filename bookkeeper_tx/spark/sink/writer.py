@@ -50,7 +50,7 @@ class SinkPlan:
 
     def open_store(self) -> BlockingStore:
         with advised():
-            return open_blocking_store(self.uri, self.metadata_timeout_s)
+            return open_blocking_store(self.uri, self.metadata_timeout_s, self.config.metadata_security)
 
 
 @frozen

@@ -9,10 +9,11 @@ from attrs import evolve
 from pyspark.sql.datasource import InputPartition
 
 from bookkeeper_tx.errors import MetadataUnavailable
-from bookkeeper_tx.metadata.blocking.store import BlockingStore, open_blocking_store
+from bookkeeper_tx.metadata.blocking.store import BlockingStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo, Versioned, ledger_name
 from bookkeeper_tx.spark.entries.source_reader import ledger_partition
 from bookkeeper_tx.spark.options.advice import advised
+from bookkeeper_tx.spark.options.metadata_store import open_store
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret
 from bookkeeper_tx.spark.plan.ledger_ranges import bookies_of, check_password
@@ -36,7 +37,7 @@ class StreamCluster:
         options: Options,
         password: Secret,
         ends_of_open: EndsOfOpen,
-        open_store: Callable[[str, float], BlockingStore] = open_blocking_store,
+        open_store: Callable[[Options], BlockingStore] = open_store,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._options = options
@@ -103,9 +104,7 @@ class StreamCluster:
         for left in range(self._options.num_retries, -1, -1):
             try:
                 if self._store is None:
-                    timeout_s = self._options.metadata_timeout_ms / 1000
-                    with advised():
-                        self._store = self._open_store(self._options.metadata_service_uri, timeout_s)
+                    self._store = self._open_store(self._options)
                 with advised():
                     return ask(self._store)
             except MetadataUnavailable as error:

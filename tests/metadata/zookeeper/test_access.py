@@ -18,6 +18,7 @@ from kazoo.security import CREATOR_ALL_ACL
 from bookkeeper_tx.errors import InvalidConfig, MetadataAccessDenied, MetadataUnavailable
 from bookkeeper_tx.metadata.zookeeper import access
 from bookkeeper_tx.metadata.zookeeper.access import Access
+from bookkeeper_tx.security.login_if_there import LoginIfThere
 from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.sasl import SaslClient
 from bookkeeper_tx.security.tls_config import TlsConfig
@@ -106,6 +107,15 @@ def test_what_the_client_is_made_with() -> None:
     assert arguments["sasl_options"] == {"mechanism": "DIGEST-MD5", "username": "bk", "password": "secret"}
     assert arguments["default_acl"] == CREATOR_ALL_ACL
     assert set(Access("h:1", None).client_arguments()) == {"hosts", "connection_retry", "handler"}
+
+
+def test_a_login_that_its_file_may_have_is_looked_up_now(tmp_path: Path) -> None:
+    file = tmp_path / "jaas.conf"
+    file.write_text('Client { m required username="bk" password="secret"; };')
+    login = Access("h:1", MetadataSecurity(login=LoginIfThere(str(file), "Client"))).client_arguments()["sasl_options"]
+    assert (login["username"], login["password"]) == ("bk", "secret")
+    without = Access("h:1", MetadataSecurity(login=LoginIfThere(str(file), "Other")))
+    assert set(without.client_arguments()) == {"hosts", "connection_retry", "handler"}
 
 
 def test_passwords_need_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

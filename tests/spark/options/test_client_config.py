@@ -8,6 +8,8 @@ import pytest
 from bookkeeper_tx.config import WireProtocol
 from bookkeeper_tx.errors import InvalidConfig
 from bookkeeper_tx.security.authentication import ConnectionPeer
+from bookkeeper_tx.security.login_if_there import LoginIfThere
+from bookkeeper_tx.security.metadata_security import MetadataSecurity
 from bookkeeper_tx.security.sasl import SaslLogin
 from bookkeeper_tx.security.tls_config import TlsConfig
 from bookkeeper_tx.spark.options.client_config import client_config
@@ -100,3 +102,73 @@ def test_a_wrong_key_or_value_is_named() -> None:
         client_config(keys(**{**TLS, "clientTrustStoreType": "JKS"}))
     with pytest.raises(InvalidConfig, match=r"needs the file with users and passwords: java\.security"):
         client_config(keys(**SASL))
+
+
+ZOOKEEPER = {
+    "zookeeper.client.secure": "true",
+    "zookeeper.ssl.trustStore.location": "/t.pem",
+    "zookeeper.ssl.keyStore.location": "/k.pem",
+    "zookeeper.ssl.keyStore.passwordPath": "/k.password",
+    "zkEnableSecurity": "true",
+}
+IN_ZOOKEEPER = {"metadataServiceUri": "zk://h/ledgers"}
+
+
+def zookeeper(**values: str) -> Options:
+    return options(**IN_ZOOKEEPER, **{f"bookkeeper.client.{key.lower()}": value for key, value in values.items()})
+
+
+def test_a_secured_zookeeper(tmp_path: Path) -> None:
+    file = tmp_path / "jaas.conf"
+    given = zookeeper(**ZOOKEEPER, **{JAAS: str(file), "zookeeper.sasl.clientconfig": "Mine"})
+    found = client_config(given).metadata_security
+    tls = TlsConfig(
+        certificate_path="/k.pem",
+        key_path="/k.pem",
+        key_password_path="/k.password",
+        trust_path="/t.pem",
+        client_authentication=True,
+        hostname_verification=True,
+    )
+    login = SaslLogin(str(file), "Mine")
+    assert found == MetadataSecurity(tls=tls, login=login, creator_only=True), "no file need be there"
+    file.write_text('Mine { m required username="a" password="hunter2"; };')
+    for shown in (pickle.dumps((given, found)), repr((given, found)).encode()):
+        assert b"hunter2" not in shown
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert client_config(zookeeper()).metadata_security is None
+
+
+def test_the_login_of_bookies_may_be_the_only_one_of_the_file() -> None:
+    perhaps = MetadataSecurity(login=LoginIfThere("/jaas", "Client"))
+    assert client_config(zookeeper(**SASL, **{JAAS: "/jaas"})).metadata_security == perhaps
+    without = {JAAS: "/jaas", "zookeeper.sasl.client": "false"}
+    assert client_config(zookeeper(**without)).metadata_security is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"zkEnableSecurity": "true"}, r"option bookkeeper\.client\.zkEnableSecurity = true: ZooKeeper must know who"),
+        ({"zookeeper.sasl.client": "true"}, r"needs the file with users and passwords, java\.security"),
+        (
+            {"zookeeper.ssl.trustStore.location": "/t.pem"},
+            r"option bookkeeper\.client\.zookeeper\.ssl\.trustStore\.location does nothing without zookeeper\.client",
+        ),
+        ({"zookeeper.client.secure": "true"}, r"zookeeper\.client\.secure = true: .*zookeeper\.ssl\.trustStore"),
+        ({**ZOOKEEPER, "zookeeper.ssl.keyStore.password": "hunter2"}, "a password in the configuration is not read"),
+    ],
+)
+def test_what_does_not_go_together_for_zookeeper(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidConfig, match=said) as caught:
+        client_config(zookeeper(**given))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("uri", ["sqlite:///m", "etcd://h/ledgers"])
+def test_keys_of_zookeeper_are_for_metadata_in_zookeeper(uri: str) -> None:
+    given = {f"bookkeeper.client.{key}": value for key, value in ZOOKEEPER.items()}
+    with pytest.raises(InvalidConfig, match=r"client\.zkEnableSecurity does nothing here: .* names no ZooKeeper"):
+        client_config(options(**given, metadataServiceUri=uri))
+    named = {"metadataServiceUri": uri, f"bookkeeper.client.{JAAS}": "/jaas"}
+    assert client_config(options(**named)).metadata_security is not None, "which these stores do not look at"

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, LessThan
 from bookkeeper_tx.errors import InvalidArgument, InvalidConfig, LedgerScopeNotSupported, NoSuchLedger, Unauthorized
 from bookkeeper_tx.model import DigestType, Fragment, LedgerId
 from bookkeeper_tx.spark.bookies.last_add_confirmed import LastConfirmed
+from bookkeeper_tx.spark.options import metadata_store
 from bookkeeper_tx.spark.options.option import Use
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.spark.options.secret import Secret, read_password
@@ -34,7 +35,7 @@ def snapshot(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Take a snapshot of a dictionary of ledgers; the last add confirmed of open ones is 4."""
 
     def take(ledgers: dict[int, Any], password: bytes = b"", /, **values: str) -> Snapshot:
-        monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
+        monkeypatch.setattr(metadata_store, "open_blocking_store", lambda *_: StoreOfDict(ledgers))
         monkeypatch.setattr(
             ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: [LastConfirmed(4)] * len(ledgers)
         )
@@ -59,7 +60,7 @@ def test_all_of_closed_ledgers_and_what_is_confirmed_of_open_ones(snapshot: Any)
 def test_the_size_of_open_ledgers_is_that_of_their_newest_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = {1: LastConfirmed(4, 9, 1000), 2: LastConfirmed(-1)}
     ledgers = dict.fromkeys(ends, open_ledger())
-    monkeypatch.setattr(ledger_ranges, "open_blocking_store", lambda uri, timeout_s: StoreOfDict(ledgers))
+    monkeypatch.setattr(metadata_store, "open_blocking_store", lambda *_: StoreOfDict(ledgers))
     monkeypatch.setattr(ledger_ranges, "last_confirmed", lambda channels, ledgers, *_: list(ends.values()))
     found = take_snapshot(options(), Secret(b""))
     assert [(each.end, each.entry_bytes) for each in found.ledgers] == [(5, 100.0), (0, 0.0)]
