@@ -22,6 +22,9 @@ SELECTORS = ("ledger", "ledgers", "manifest", "ledgermetadata.")
 
 ALL_LEDGERS = "0-"
 
+CONNECTION = Use.BOOKIES
+"""A use that has no other options than those of every connection to a cluster."""
+
 
 @frozen
 class Cluster:
@@ -39,6 +42,10 @@ class Cluster:
     def selecting(self) -> "Cluster":
         """Return it with options that choose ledgers: all of them, if its own options choose none."""
         return self if self.selects else Cluster(self.metadata_uri, {**self.options, "ledgers": ALL_LEDGERS})
+
+    def whole(self) -> "Cluster":
+        """Return it with all ledgers of all scopes, and of its own options those of connections alone."""
+        return Cluster(self.metadata_uri, {**options_of(CONNECTION, self.options), "scope": "all"})
 
     def check_used(self, uses: Use) -> None:
         """Raise InvalidConfig for an option that does nothing in any of the tables that a job reads.

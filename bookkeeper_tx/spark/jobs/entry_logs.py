@@ -8,7 +8,15 @@ from typing import Any
 import click
 from attrs import frozen
 
-from bookkeeper_tx.spark.jobs.arguments import Cluster, Output, load_entry_logs, metadata_argument, output_arguments
+from bookkeeper_tx.spark.jobs.arguments import (
+    CONNECTION,
+    Cluster,
+    Output,
+    load_entry_logs,
+    metadata_argument,
+    output_arguments,
+    pairs,
+)
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
@@ -23,7 +31,8 @@ leave them; the ledger has no metadata, since it was deleted or never created.""
 class EntryLogSettings:
     """The logs to read."""
 
-    metadata_uri: str
+    cluster: Cluster
+    """The bookie's cluster, with options of connections alone."""
     paths: tuple[str, ...]
     """Files, directories or patterns on the machines of the tasks."""
     output: Output | None = None
@@ -31,8 +40,9 @@ class EntryLogSettings:
 
 def run(spark: Any, settings: EntryLogSettings, progress: Progress) -> Summary:
     """Read the logs, compare them with the metadata, and count."""
+    settings.cluster.check_used(CONNECTION)
     records = load_entry_logs(spark, settings.paths)
-    ledgers = Cluster(settings.metadata_uri, {"scope": "all"}).load(spark, Use.LEDGERS)
+    ledgers = settings.cluster.whole().load(spark, Use.LEDGERS)
     with progress.step(f"reading entry logs in {', '.join(settings.paths)}"):
         rows = by_log(records, ledgers).cache()
         summary = summarise(rows)
@@ -124,9 +134,18 @@ def _garbage_table(rows: Any, title: str, keys: list[str]) -> SummaryTable:
 
 @click.command(short_help="Garbage, orphans and torn places in entry logs on disk.")
 @metadata_argument("Where the metadata of the bookie's cluster is.")
+@click.option(
+    "-O",
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=pairs,
+    help="An option of the connection to the metadata, as bookkeeper.client.KEY=VALUE; several times.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @output_arguments()
-def command(**values: Any) -> None:
+def command(metadata_uri: str, options: dict[str, str], **values: Any) -> None:
     """Read entry logs, ours or Java's, and say which of their entries are of ledgers that there are.
 
     PATH is a file, a bookie's ledger directory or a pattern, and must be there where the tasks run.  The exit code is 1
@@ -135,7 +154,7 @@ def command(**values: Any) -> None:
     \b
     bktx spark entrylog --metadata sqlite:///tmp/cluster.db /var/bookkeeper/ledgers
     """
-    launch(run, EntryLogSettings(**values))
+    launch(run, EntryLogSettings(Cluster(metadata_uri, options), **values))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -72,7 +72,7 @@ def run(spark: Any, settings: ScrubSettings, progress: Progress) -> Summary:
         found += [findings.findings_of_entries(entries, suspicious), findings.findings_of_ledgers(entries)]
     if settings.entry_logs:
         records = load_entry_logs(spark, settings.entry_logs)
-        live = Cluster(settings.cluster.metadata_uri, {"scope": "all"}).load(spark, Use.LEDGERS)
+        live = settings.cluster.whole().load(spark, Use.LEDGERS)
         found.append(findings.orphans(records, live))
     if settings.orphans_in is not None:
         with progress.step(f"asking bookies for orphans among the ledgers {settings.orphans_in}"):

@@ -74,7 +74,7 @@ def scrub(spark: Any, site: Site, directory: Path) -> None:
 
 def forensics(spark: Any, site: Site, directory: Path) -> None:
     output = Output(str(directory / "records"))
-    summary = done(entry_logs, spark, entry_logs.EntryLogSettings(site.uri, (site.logs,), output=output))
+    summary = done(entry_logs, spark, entry_logs.EntryLogSettings(Cluster(site.uri), (site.logs,), output=output))
     (live,) = (row for row in rows_of(summary, "in the logs") if row[0] == "live")
     assert live[2] >= 3 * COUNT
     (total,) = spark.read.parquet(output.path).where("condition = 'live'").agg({"records": "sum"}).collect()

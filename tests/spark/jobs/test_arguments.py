@@ -95,6 +95,23 @@ def test_options_go_to_the_formats_that_know_them() -> None:
     assert (options_of(Use.WRITE, sink), options_of(Use.READ, sink)) == (sink, {})
 
 
+def test_all_ledgers_of_a_cluster_are_read_over_the_same_connection() -> None:
+    key = "bookkeeper.client.zkEnableSecurity"
+    cluster = Cluster("zk://a", {"ledgers": "1", "batch": "true", "passwordFile": "p", key: "true"})
+    assert cluster.whole() == Cluster("zk://a", {key: "true", "scope": "all"})
+
+
+def test_the_metadata_beside_entry_logs_may_be_secured(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = importlib.import_module("bookkeeper_tx.spark.jobs.entry_logs")
+    found: list[Any] = []
+    monkeypatch.setattr(job, "launch", lambda _, settings: found.append(settings))
+    pair = ("bookkeeper.client.zkEnableSecurity", "true")
+    CliRunner().invoke(job.command, ["--metadata", "zk://a", "-O", "=".join(pair), "/logs"], catch_exceptions=False)
+    assert found == [job.EntryLogSettings(Cluster("zk://a", dict([pair])), ("/logs",))]
+    with pytest.raises(InvalidConfig, match="option batch: this job does nothing with it"):
+        job.run(None, job.EntryLogSettings(Cluster("zk://a", {"batch": "true"}), ("/logs",)), None)
+
+
 def test_a_job_says_itself_which_table_it_reads() -> None:
     with pytest.raises(InvalidConfig, match="option table: a job reads the tables that it needs"):
         Cluster("zk://a", {"Table": "ledgers"}).load(None, Use.READ)

@@ -194,7 +194,7 @@ def test_stats(spark: Any, filled: Filled, do: Callable[..., Summary], tmp_path:
 @pytest.mark.full
 def test_entry_logs(filled: Filled, do: Callable[..., Summary], tmp_path: Path) -> None:
     logs = str(filled.cluster.directory / "bookie-*" / "data" / "current" / "*.log")
-    settings = entry_logs.EntryLogSettings(filled.cluster.metadata_uri, (logs,))
+    settings = entry_logs.EntryLogSettings(Cluster(filled.cluster.metadata_uri), (logs,))
     summary = do(entry_logs, settings)
     assert summary.exit_code == ExitCode.DONE
     conditions = {row[0]: row[1:] for row in rows_of(summary, "in the logs")}

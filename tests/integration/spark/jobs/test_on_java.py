@@ -70,6 +70,6 @@ def test_ledgers_of_the_java_client(
         ("under-replicated", ledger.ledger_id, 7, 7, 1, 2),
     ]
     logs = str(bookies[0].ledger_dir / "current" / "*.log")
-    summary = do(entry_logs, entry_logs.EntryLogSettings(cluster.uri, (logs,)))
+    summary = do(entry_logs, entry_logs.EntryLogSettings(Cluster(cluster.uri), (logs,)))
     live = next(row for row in rows_of(summary, "in the logs") if row[0] == "live")
     assert (summary.exit_code, live[1:3]) == (ExitCode.DONE, (2, rows + 2))
