@@ -71,7 +71,8 @@ def spark(context: click.Context, master: str, remote: str | None, settings: dic
 
     found = context.find_object(Session)
     debug = found is not None and found.debug
-    context.obj = Launch(lambda: _session(master, remote, settings, debug), debug)
+    client_config = None if found is None else found.client_config
+    context.obj = Launch(lambda: _session(master, remote, settings, debug), debug, client_config)
 
 
 def _session(master: str, remote: str | None, settings: Mapping[str, str], debug: bool) -> Any:

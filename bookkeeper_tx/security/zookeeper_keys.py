@@ -68,8 +68,9 @@ def metadata_security_by_path(settings: Settings) -> dict[str, Any]:
     """Return the same without reading any file: the value has paths only, no secrets.
 
     Whether the file with passwords has a login for ZooKeeper, unless a key asks for one, is seen where a store is
-    opened.  Raises InvalidConfig for wrong settings.
+    opened.  Raises InvalidConfig for wrong settings, and for a password among them, whether it would be read or not.
     """
+    _refuse_passwords(settings)
     return _security(settings, lambda login: login)
 
 
@@ -88,6 +89,15 @@ def _security(settings: Settings, settle: Callable[[_Login], _Login]) -> dict[st
         raise given[ENABLE_SECURITY].refuse(str(error).partition(": ")[2]) from None
 
 
+def _refuse_passwords(given: Settings) -> None:
+    for store in (_KEY_STORE, _TRUST_STORE):
+        password = given.get(f"{store}.password")
+        if password is not None and password.value:
+            advice = f"name a file with it: {_KEY_STORE}.passwordPath" if store == _KEY_STORE else "PEM files have none"
+            # Not the refusal of a setting, which would show the password.
+            raise InvalidConfig(f"{password.where}: a password in the configuration is not read; {advice}")
+
+
 def _tls(given: Settings) -> TlsConfig | None:
     secure = given.get(_SECURE)
     if secure is None:
@@ -98,16 +108,13 @@ def _tls(given: Settings) -> TlsConfig | None:
     if not secure.boolean():
         return None
     for store in (_KEY_STORE, _TRUST_STORE):
-        location, kind, password = (given.get(f"{store}.{what}") for what in ("location", "type", "password"))
+        location, kind = (given.get(f"{store}.{what}") for what in ("location", "type"))
         named = (
             kind.value.upper() if kind is not None else "PEM" if location and location.value.endswith(".pem") else ""
         )
         if location is not None and named != "PEM":
             raise location.refuse(f"only PEM files are read: convert it, and set {store}.type = PEM")
-        if password is not None:
-            advice = f"name a file with it: {_KEY_STORE}.passwordPath" if store == _KEY_STORE else "PEM files have none"
-            # Not the refusal of a setting, which would show the password.
-            raise InvalidConfig(f"{password.where}: a password in the configuration is not read; {advice}")
+    _refuse_passwords(given)
     own = _text(given, f"{_KEY_STORE}.location")
     protocols = given.get(_PROTOCOLS)
     hostname = given.get(_HOSTNAME_VERIFICATION)

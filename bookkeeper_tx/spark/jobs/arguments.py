@@ -10,6 +10,11 @@ from attrs import field, fields, frozen
 from click.core import ParameterSource
 
 from bookkeeper_tx.errors import InvalidConfig
+from bookkeeper_tx.spark.jobs.client_file import (
+    client_config_argument,
+    sink_client_config_argument,
+    with_client_file,
+)
 from bookkeeper_tx.spark.options.option import NOWHERE, Use, option_name, option_of
 from bookkeeper_tx.spark.options.options import Options
 from bookkeeper_tx.text.ledger_scope import ledger_scope
@@ -178,6 +183,7 @@ def cluster_arguments(command: Command) -> Command:
         callback=pairs,
         help="An option of the format that is read; may be given several times.",
     )
+    @client_config_argument
     @functools.wraps(command)
     def wrapped(
         *,
@@ -187,6 +193,7 @@ def cluster_arguments(command: Command) -> Command:
         manifest: str | None,
         password_file: str | None,
         options: dict[str, str],
+        client_config: str | None,
         **more: Any,
     ) -> Any:
         if _is_given("scope_id"):
@@ -194,7 +201,7 @@ def cluster_arguments(command: Command) -> Command:
         scope = str(scope_id) if scope_id else None
         named = {"ledgers": ledgers, "scope": scope, "manifest": manifest, "passwordFile": password_file}
         given = {key: value for key, value in named.items() if value is not None}
-        return command(cluster=Cluster(metadata_uri, {**options, **given}), **more)
+        return command(cluster=Cluster(metadata_uri, {**with_client_file(options, client_config), **given}), **more)
 
     return wrapped  # type: ignore[return-value]
 
@@ -253,7 +260,15 @@ def output_arguments(
 
 
 def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Callable[[Command], Command]:
-    """Add the sink that ledgers are written to; the command gets ``sink``, a :class:`Cluster`, and ``sink_id``."""
+    """Add the sink that ledgers are written to; the command gets ``sink``, a :class:`Cluster`, and ``sink_id``.
+
+    With ``uri_variable`` its cluster is the only one of the job, and the file of clients is for it.
+    """
+    config_argument, config_name = (
+        (sink_client_config_argument, "sink_client_config")
+        if uri_variable is None
+        else (client_config_argument, "client_config")
+    )
 
     def decorate(command: Command) -> Command:
         @click.option(
@@ -280,6 +295,7 @@ def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Calla
             callback=pairs,
             help="An option of the format that is written; may be given several times.",
         )
+        @config_argument
         @functools.wraps(command)
         def wrapped(
             *,
@@ -289,7 +305,8 @@ def sink_arguments(*, uri_option: str, uri_variable: str | None = None) -> Calla
             sink_options: dict[str, str],
             **more: Any,
         ) -> Any:
-            options = quorums(replicas) | {_full_name(name): value for name, value in sink_options.items()}
+            given = with_client_file(sink_options, more.pop(config_name))
+            options = quorums(replicas) | {_full_name(name): value for name, value in given.items()}
             if sink_password_file is not None:
                 options["passwordFile"] = sink_password_file
             return command(sink=Cluster(sink_uri, options), **more)

@@ -17,6 +17,7 @@ from bookkeeper_tx.spark.jobs.arguments import (
     output_arguments,
     pairs,
 )
+from bookkeeper_tx.spark.jobs.client_file import client_config_argument, with_client_file
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
@@ -143,9 +144,10 @@ def _garbage_table(rows: Any, title: str, keys: list[str]) -> SummaryTable:
     callback=pairs,
     help="An option of the connection to the metadata, as bookkeeper.client.KEY=VALUE; several times.",
 )
+@client_config_argument
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @output_arguments()
-def command(metadata_uri: str, options: dict[str, str], **values: Any) -> None:
+def command(metadata_uri: str, options: dict[str, str], client_config: str | None, **values: Any) -> None:
     """Read entry logs, ours or Java's, and say which of their entries are of ledgers that there are.
 
     PATH is a file, a bookie's ledger directory or a pattern, and must be there where the tasks run.  The exit code is 1
@@ -154,7 +156,8 @@ def command(metadata_uri: str, options: dict[str, str], **values: Any) -> None:
     \b
     bktx spark entrylog --metadata sqlite:///tmp/cluster.db /var/bookkeeper/ledgers
     """
-    launch(run, EntryLogSettings(Cluster(metadata_uri, options), **values))
+    cluster = Cluster(metadata_uri, with_client_file(options, client_config))
+    launch(run, EntryLogSettings(cluster, **values))
 
 
 def main(arguments: list[str] | None = None) -> None:

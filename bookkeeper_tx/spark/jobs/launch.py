@@ -35,6 +35,8 @@ class Launch:
     session: Callable[[], Any] = submitted_session
     debug: bool = False
     """Whether errors show a traceback."""
+    client_config: str | None = None
+    """The file of ``bktx --client-config``, if it was given."""
 
 
 def launch(run: Callable[[Any, Settings, Progress], Summary], settings: Settings, *, in_session: bool = True) -> None:

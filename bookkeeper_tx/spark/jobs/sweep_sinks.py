@@ -12,6 +12,7 @@ from bookkeeper_tx.client.config_file import read_client_config_file
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.spark.jobs.arguments import Output, metadata_argument, output_arguments
+from bookkeeper_tx.spark.jobs.client_file import client_config_argument
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
 from bookkeeper_tx.spark.jobs.steps import Progress
 from bookkeeper_tx.spark.jobs.summary import SHOWN, ExitCode, Summary, SummaryTable, counted, first_rows
@@ -35,7 +36,8 @@ class SweepSettings:
     dry_run: bool = False
     output: Output | None = None
     client_config: str | None = None
-    """A file of Java's client keys, for bookies that want TLS or SASL when a ledger is recovered."""
+    """A file of Java's client keys, for a secured ZooKeeper, and for bookies that want TLS or SASL when a ledger is
+    recovered."""
 
 
 def run(spark: Any, settings: SweepSettings, progress: Progress) -> Summary:
@@ -108,14 +110,7 @@ def summarise(report: SweepReport, dry_run: bool) -> Summary:
     help="Leave alone what is younger and may be published still.",
 )
 @click.option("--dry-run", is_flag=True, help="Find them only.")
-@click.option(
-    "--client-config",
-    type=click.Path(exists=True, dir_okay=False),
-    envvar="BKTX_CLIENT_CONFIG",
-    show_envvar=True,
-    metavar="FILE",
-    help="Settings in Java's client keys: TLS, SASL, time-outs.",
-)
+@client_config_argument
 @output_arguments()
 def command(**values: Any) -> None:
     """Delete the ledgers of failed, killed and repeated attempts of sinks; what is published is never touched.

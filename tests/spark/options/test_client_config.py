@@ -157,6 +157,10 @@ def test_the_login_of_bookies_may_be_the_only_one_of_the_file() -> None:
         ),
         ({"zookeeper.client.secure": "true"}, r"zookeeper\.client\.secure = true: .*zookeeper\.ssl\.trustStore"),
         ({**ZOOKEEPER, "zookeeper.ssl.keyStore.password": "hunter2"}, "a password in the configuration is not read"),
+        (
+            {"zookeeper.client.secure": "false", "zookeeper.ssl.trustStore.password": "hunter2"},
+            "a password in the configuration is not read; PEM files have none",
+        ),
     ],
 )
 def test_what_does_not_go_together_for_zookeeper(given: dict[str, str], said: str) -> None:
