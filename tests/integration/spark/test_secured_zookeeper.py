@@ -1,5 +1,6 @@
 """Spark on a cluster whose ZooKeeper has TLS, passwords and access lists: driver and tasks are let in by options."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ def test_what_spark_writes_and_reads_is_for_the_user_alone(spark: Any, site: Sit
     assert {path: acl for path, acl in made.items() if acl != own and "idgen" not in path} == {}
 
 
+@pytest.mark.full
 def test_who_is_turned_away_is_told_why(spark: Any, site: Site) -> None:
     wrong = {f"bookkeeper.client.{key}": str(value) for key, value in site.zookeeper.keys("wrong").items()}
     text = error_of(spark, {**site.options, **wrong})
@@ -135,6 +137,10 @@ def test_jobs(spark: Any, site: Site) -> None:
 
 
 @pytest.mark.full
-def test_leftovers_are_swept(site: Site) -> None:
-    swept = bktx("spark", "sweep", "--client-config", str(site.client_file), "--metadata", site.uri)
+def test_the_file_of_a_client_lets_jobs_in(site: Site) -> None:
+    def job(name: str) -> "subprocess.CompletedProcess[bytes]":
+        return bktx("--client-config", str(site.client_file), "spark", name, "--metadata", site.uri, timeout_s=300)
+
+    swept, stats = job("sweep"), job("stats")
     assert (swept.returncode, b"0 leftovers deleted" in swept.stdout) == (0, True), swept
+    assert stats.returncode == 0, stats
