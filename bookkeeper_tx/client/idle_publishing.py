@@ -1,7 +1,13 @@
 """Publishing the last add confirmed as soon as a writer pauses (docs/protocol/last-add-confirmed.md).
 
 For writers whose readers follow at once.  While appends follow each other each carries what is confirmed, and nothing
-is published; of one append alone its readers hear a moment later.
+is published; of one append alone its readers hear at once.
+
+    PATIENT --nothing on its way for a while: publish--> EAGER
+    EAGER --nothing on its way: publish--> EAGER
+    EAGER --the next append comes at once, or while that is published--> PATIENT
+
+So who appends one by one, each when the one before is acknowledged, publishes once, and pays for no more.
 """
 
 from typing import Any, Final
@@ -19,7 +25,7 @@ AGAIN_S: Final = 1.0
 
 
 class IdlePublishing:
-    """Publishes what ``adds`` have confirmed once none has been on its way for ``delay_s`` seconds, by ``explicit``."""
+    """Publishes by ``explicit`` what ``adds`` have confirmed once none is on its way: at once, or after ``delay_s``."""
 
     def __init__(self, context: ClientContext, adds: Adds, explicit: ExplicitLastAddConfirmed, delay_s: float) -> None:
         self._context = context
@@ -28,7 +34,10 @@ class IdlePublishing:
         self._delay_s = delay_s
         self._published = fields.NO_ENTRY
         self._publishing = self._stopped = False
+        self._eager = True
+        """Whether the last append was followed by a pause: then the next may be alone, too."""
         self._call: Timer | None = None
+        self._idle_since_s = 0.0
         adds.on_idle = self._wait
 
     def stop(self) -> None:
@@ -39,7 +48,8 @@ class IdlePublishing:
             self._call = None
 
     def _wait(self) -> None:
-        self._wait_for(self._delay_s)
+        self._idle_since_s = self._context.clock.seconds()
+        self._wait_for(0 if self._eager else self._delay_s)
 
     def _wait_for(self, delay_s: float) -> None:
         if self._call is None and not (self._publishing or self._stopped):
@@ -49,17 +59,25 @@ class IdlePublishing:
     def _due(self) -> None:
         self._call = None
         adds = self._adds
-        if adds.error is not None or self._context.bookies.stopped or adds.last is not None:
+        if adds.error is not None or self._context.bookies.stopped:
+            return
+        if adds.last is not None:
+            self._eager = False
             return  # what is on its way calls again at its end
-        if adds.last_add_confirmed > self._published:
-            self._publishing = True
+        missing_s = 0 if self._eager else self._idle_since_s + self._delay_s - self._context.clock.seconds()
+        if missing_s > 0:
+            self._wait_for(missing_s)  # something was appended, and acknowledged, since this was called for
+        elif adds.last_add_confirmed > self._published:
+            self._eager = self._publishing = True
             self._context.driver.when_done(self._explicit.write(), self._ended)
 
     def _ended(self, error: Exception | None, last_add_confirmed: Any) -> None:
         self._publishing = False
         if error is None:
             self._published = last_add_confirmed
-            if self._adds.last_add_confirmed > last_add_confirmed:
+            came_meanwhile = self._adds.last_add_confirmed > last_add_confirmed
+            self._eager = not came_meanwhile and self._adds.last is None
+            if came_meanwhile:
                 self._wait()
         elif isinstance(error, ClientClosed):
             return

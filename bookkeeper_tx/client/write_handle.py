@@ -135,8 +135,9 @@ class WriteHandle(LedgerHandle):
         return self._explicit.write()
 
     def publish_when_idle(self, delay_s: float) -> None:
-        """From now on publish the last add confirmed once no append has been on its way for ``delay_s`` seconds.
+        """From now on publish the last add confirmed whenever no append is on its way any more.
 
+        That is at once behind an append alone, and ``delay_s`` seconds behind the last of several in a row.
         For what is built on writers, without deferred sync.
         Protocol: docs/protocol/last-add-confirmed.md#sec-write-lac.
         """

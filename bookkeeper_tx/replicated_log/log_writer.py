@@ -16,7 +16,7 @@ from bookkeeper_tx.replicated_log.rolling import Rolling, RollingPolicy
 from bookkeeper_tx.replicated_log.segment_list import LogSegment
 
 PUBLISH_AFTER_S: Final = 0.001
-"""How soon followers hear of the last record before a pause: whoever writes one by one has sent the next by then."""
+"""How soon followers hear of the last of several records: whoever writes one by one has sent the next by then."""
 
 Held = tuple[Callable[[Any, Any], None], Any, Any]
 """What sends a write, its payload or payloads, and its promise."""

@@ -26,37 +26,61 @@ def writer(cluster: Cluster) -> LedgerWriter:
     return writer
 
 
-def test_readers_hear_of_the_last_entry_when_nothing_follows_it(cluster: Cluster, writer: LedgerWriter) -> None:
+def test_readers_hear_at_once_of_an_entry_alone(cluster: Cluster, writer: LedgerWriter) -> None:
     advance(cluster, 9)
     assert published(cluster) == []
-    append(cluster, writer, 3)
+    for entry_id in range(3):
+        append(cluster, writer, 1)
+        advance(cluster, 0)
+        assert published(cluster) == list(range(entry_id + 1))
+        advance(cluster, 9)
+    assert cluster.clock.getDelayedCalls() == []
+
+
+def followed(cluster: Cluster, writer: LedgerWriter, count: int) -> None:
+    """Append entries, each as soon as the one before is acknowledged."""
+    for _ in range(count):
+        appending = writer.append(b"")
+        cluster.clock.advance(0)
+        cluster.result(appending)
+    cluster.network.run()
+
+
+def test_behind_entries_that_follow_each_other_it_waits_a_while(cluster: Cluster, writer: LedgerWriter) -> None:
+    followed(cluster, writer, 3)
     advance(cluster, DELAY_S / 2)
     assert published(cluster) == []
     advance(cluster, DELAY_S / 2)
     assert published(cluster) == [2]
-    advance(cluster, 9)
     append(cluster, writer, 1)
-    advance(cluster, DELAY_S)
-    assert published(cluster) == [2, 3]
-    assert cluster.clock.getDelayedCalls() == []
-
-
-def test_nothing_is_published_while_entries_follow_each_other(cluster: Cluster, writer: LedgerWriter) -> None:
-    append(cluster, writer, 1)
-    on_its_way = writer.append(b"1")
     advance(cluster, 0)
-    assert cluster.result(on_its_way) == 1
-    writer.append(b"2").addErrback(lambda _: None)
+    assert published(cluster) == [2, 3], "there was a pause"
+
+
+def test_who_appends_a_little_later_publishes_once(cluster: Cluster, writer: LedgerWriter) -> None:
+    """As a thread does that waits for each entry: the next comes when that was published already."""
+    for _ in range(5):
+        appending = writer.append(b"")
+        cluster.result(appending)
+        cluster.clock.advance(0)
+    assert published(cluster) == [0]
+    advance(cluster, DELAY_S)
+    assert published(cluster) == [0, 4]
+
+
+def test_nothing_is_published_while_an_entry_is_on_its_way(cluster: Cluster, writer: LedgerWriter) -> None:
+    append(cluster, writer, 1)
+    writer.append(b"1").addErrback(lambda _: None)
     cluster.clock.advance(DELAY_S)
     assert published(cluster) == []
     cluster.network.run()
     advance(cluster, DELAY_S)
-    assert published(cluster) == [2]
+    assert published(cluster) == [1]
 
 
 def test_one_is_on_its_way_at_a_time_and_what_came_meanwhile_follows(cluster: Cluster, writer: LedgerWriter) -> None:
     append(cluster, writer, 1)
-    cluster.clock.advance(DELAY_S)
+    cluster.clock.advance(0)
     on_its_way = writer.append(b"1")
     while others := [at for at, each in enumerate(cluster.network.messages) if "write-lac" not in each.text]:
         cluster.network.deliver(others[0])
