@@ -140,12 +140,13 @@ def _of_storage(root: Path, name: str) -> Iterator[str]:
         used = [median(run[workload]["cpu_us"] for run in runs) for runs in measured]
         rates = [median(run[workload]["per_s"] for run in runs) for runs in measured]
         if workload in WHOLE:
-            cells = [f"{_number(each / 1e6)} s" for each in used]
+            cells = [*(f"{_number(each / 1e6)} s" for each in used), ""]
         else:
             cells = [f"{_number(cpu)} µs ({rate:,.0f}/s)" for cpu, rate in zip(used, rates, strict=True)]
-        yield f"| {workload.replace('_', ' ')} | {' | '.join(cells)} | {used[-1] / used[0]:.2f} |"
+            cells.append(f"{used[-1] / used[0]:.2f}")
+        yield f"| {workload.replace('_', ' ')} | {' | '.join(cells)} |"
     waits = [max(run["slowest_add_s"] for run in runs) for runs in measured]
-    yield f"| longest wait of an add | {' | '.join(f'{_number(each)} s' for each in waits)} | |"
+    yield f"| longest wait of an add | {' | '.join(f'{_number(each)} s' for each in waits)} |  |"
 
 
 def _number(value: float | None) -> str:

@@ -117,6 +117,6 @@ def test_classes_of_storage_stand_beside_the_first(root):
         "|---|--:|--:|--:|",
         "| adds | 3.00 µs (333,333/s) | 6.00 µs (166,667/s) | 2.00 |",
         "| cold random reads | 3.00 µs (333,333/s) | 6.00 µs (166,667/s) | 2.00 |",
-        "| start | 0.30 s | 0.60 s | 2.00 |",
-        "| longest wait of an add | 4.00 s | 9.00 s | |",
+        "| start | 0.30 s | 0.60 s |  |",
+        "| longest wait of an add | 4.00 s | 9.00 s |  |",
     ]
