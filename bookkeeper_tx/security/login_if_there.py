@@ -10,7 +10,7 @@ from bookkeeper_tx.security.sasl import SaslLogin
 class LoginIfThere:
     """The login of a section that the file may have or not.
 
-    It has a path only, so it can be pickled, shown and logged, like a :class:`SaslLogin`; the file need not be there
+    It has a path only, so it can be pickled, shown and logged, like a :class:`.SaslLogin`; the file need not be there
     yet.
     """
 

@@ -30,7 +30,7 @@ class MetadataSecurity:
             )
 
     def settled(self) -> "MetadataSecurity":
-        """Return it with the login that its file has now, or none, in place of a :class:`LoginIfThere`.
+        """Return it with the login that its file has now, or none, in place of a :class:`.LoginIfThere`.
 
         Raises InvalidConfig for a file that cannot be read, and if ``creator_only`` needs the login that it lacks.
         """
