@@ -321,6 +321,7 @@ class CrashingDisk(Disk):
         self._locks.discard(path)
 
     def exists(self, path: str) -> bool:
+        self.admit_below(path, 0)
         return path in self._names or path in self._directories
 
     def list_directory(self, path: str) -> list[str]:

@@ -8,7 +8,7 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from twisted.logger import Logger
 
@@ -89,8 +89,12 @@ class LedgerDirectories:
         return os.path.join(self._elsewhere.get(file_name, self._first), file_name)
 
     def has(self, file_name: str) -> bool:
-        """Tell whether one of the directories has a file of this name."""
-        return any(self._disk.exists(os.path.join(directory, file_name)) for directory in self.paths)
+        """Tell whether one of the directories has a file of this name; a broken one does not tell, and has none."""
+        for directory in self.paths:
+            with suppress(OSError):
+                if self._disk.exists(os.path.join(directory, file_name)):
+                    return True
+        return False
 
     def begun(self, file_name: str, directory: str) -> None:
         """Know a new log."""

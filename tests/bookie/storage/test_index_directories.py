@@ -92,8 +92,8 @@ def test_after_a_failed_write_new_files_are_made_elsewhere(disk: CrashingDisk) -
     with pytest.raises(OSError, match="error"):
         indexes.write([made(2)])
     indexes.write([made(2)])
-    assert (where(disk, 1), where(disk, 2)) == ([DIRECTORY], [SECOND])
     disk.broken_directories = ()
+    assert (where(disk, 1), where(disk, 2)) == ([DIRECTORY], [SECOND])
     indexes.write([IndexChange(1, None, [placed(3, 2)])])
     indexes.write([made(3)])
     assert where(disk, 3) == [DIRECTORY]
