@@ -37,7 +37,7 @@ class Ledger:
         self.limbo = False
         """Whether entries may have been lost here: then what is not here cannot be told from what never was."""
         self.keyless = False
-        """Whether its key was not with the rest of its state: then the first that comes is its key."""
+        """Whether its state was found without its key: then the first that comes is its key."""
         self.deleted = False
         """Whether it was garbage, and is not here any more; requests may still hold it."""
         self.explicit_lac: bytes | None = None
@@ -59,7 +59,7 @@ class Ledger:
 
     def header(self) -> IndexHeader:
         """Return the header that the index file must have."""
-        return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"", self.limbo)
+        return IndexHeader(self.master_key, self.fenced, self.explicit_lac or b"", self.limbo, self.keyless)
 
     def __repr__(self) -> str:
         return f"<Ledger {ledger_name(self.ledger_id)}{' fenced' * self.fenced} last entry {self.last_entry_id}>"

@@ -41,7 +41,8 @@ class IndexHeader:
     limbo: bool = False
     """Whether entries may have been lost here."""
     keyless: bool = field(default=False, eq=False)
-    """Whether ``master_key`` is not the key, which is not known: of ledgers whose states Java has rebuilt."""
+    """Whether the state was found without the key, as of ledgers whose states Java has rebuilt; ``master_key`` is empty
+    until there is one."""
 
     def pack(self) -> bytes:
         """Return the header's bytes, all ``HEADER_SIZE`` of them."""

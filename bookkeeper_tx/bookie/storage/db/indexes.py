@@ -74,7 +74,8 @@ class DbIndexes:
     def estimated_entry_count(self) -> int | None:
         """Return RocksDB's estimate of the locations, None while a database is not open.
 
-        It is exact until something is deleted, or moved by a compaction: see :meth:`KeyValues.estimated_count`.
+        It is exact until something is deleted, moved by a compaction, or replayed after a kill: see
+        :meth:`KeyValues.estimated_count`.
         """
         try:
             return sum(databases.locations.estimated_count() for databases in self._all)
@@ -247,11 +248,21 @@ class _Write:
         self._keys: list[bytes] = []
         self._values: list[bytes] = []
         self._states: dict[bytes, bytes] = {}
+        self._replaced: list[bytes] = []
+        """Keys of rebuilt states, in whose place are others now."""
         self._has_locations = False
 
     def add(self, change: IndexChange) -> WrittenLocations:
-        if change.header is not None:
-            self._states[keys.ledger_key(change.ledger_id)] = ledger_data.packed(change.header)
+        header = change.header
+        if header is not None:
+            key = keys.ledger_key(change.ledger_id)
+            if header.keyless:
+                # As Java has left it, until the key has come: then Java must not find that state, which it would take.
+                rebuilt = keys.rebuilt_key(change.ledger_id)
+                key = key if header.master_key else rebuilt
+                if header.master_key:
+                    self._replaced.append(rebuilt)
+            self._states[key] = ledger_data.packed(header)
         return put_locations(change.placed, partial(self._collect, change.ledger_id))
 
     def end(self) -> None:
@@ -260,6 +271,8 @@ class _Write:
             self._databases.locations.sync()
         if self._states:
             self._databases.ledgers.put(list(self._states), list(self._states.values()))
+            if self._replaced:
+                self._databases.ledgers.delete_ranges([(key, key + b"\0") for key in self._replaced])
             self._databases.ledgers.sync()
 
     def _collect(self, ledger_id: int, first_entry_id: int, locations: "array[int]") -> None:

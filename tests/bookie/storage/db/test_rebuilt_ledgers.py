@@ -7,6 +7,7 @@ import pytest
 from bookkeeper_tx.bookie.storage.db import keys, ledger_data
 from bookkeeper_tx.bookie.storage.ledger_index import IndexHeader
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.errors import Unauthorized
 from protocol_specs.disk.db_index import LEDGERS
@@ -81,3 +82,32 @@ def test_they_can_be_deleted(disk: CrashingDisk, storage: LedgerStorage, used: b
     disk.crash()
     disk.restart()
     assert sorted(opened(disk).indexes.ledger_ids()) == [LEDGER + 1, SCOPED]
+
+
+def test_their_key_may_come_after_a_replay_and_after_limbo(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    result_of(storage.stop())
+    replaying = new_storage(disk, DIRECTORY, serving=False, ledger_storage_class="DbLedgerStorage")
+    sink = StorageSink(replaying)
+    sink.entries(run_of(2, 60, ledger_id=LEDGER))
+    sink.finish()
+    in_limbo = replaying.ledger(LEDGER + 1)
+    assert in_limbo is not None
+    replaying.limbo.enter(in_limbo, False)
+    flush(replaying)
+    replaying.limbo.leave(in_limbo)
+    flush(replaying)
+    result_of(replaying.stop())
+    again = opened(disk)
+    for each in LEDGER, LEDGER + 1:
+        assert again.open_for(each, KEY)[1]
+        with pytest.raises(Unauthorized):
+            again.open_for(each, OTHER_KEY)
+
+
+def test_java_finds_no_rebuilt_state_in_place_of_a_later_one(disk: CrashingDisk, storage: LedgerStorage) -> None:
+    storage.open_for(LEDGER, KEY)
+    flush(storage)
+    result_of(storage.stop())
+    config = BookieConfig(metadata_uri="", journal_directory="", ledger_directory="")
+    states = disk.open_key_values(f"{DIRECTORY}/{LEDGERS}", config)
+    assert list(states.keys()) == [keys.ledger_key(LEDGER), keys.rebuilt_key(LEDGER + 1)]
