@@ -37,6 +37,9 @@ class IdlePublishing:
         self._eager = True
         """Whether the last append was followed by a pause: then the next may be alone, too."""
         self._call: Timer | None = None
+        self._is_retry = False
+        """Whether that call is for what could not be published."""
+        self._warned_of = fields.NO_ENTRY
         self._idle_since_s = 0.0
         adds.on_idle = self._wait
 
@@ -49,10 +52,14 @@ class IdlePublishing:
 
     def _wait(self) -> None:
         self._idle_since_s = self._context.clock.seconds()
+        if self._call is not None and self._is_retry:
+            self._call.cancel()
+            self._call = None
         self._wait_for(0 if self._eager else self._delay_s)
 
-    def _wait_for(self, delay_s: float) -> None:
+    def _wait_for(self, delay_s: float, is_retry: bool = False) -> None:
         if self._call is None and not (self._publishing or self._stopped):
+            self._is_retry = is_retry
             # The clock must not keep a writer that its program has dropped without closing it.
             self._call = self._context.clock.callLater(delay_s, _due_if_alive, ref(self))
 
@@ -82,10 +89,16 @@ class IdlePublishing:
         elif isinstance(error, ClientClosed):
             return
         elif isinstance(error, BookKeeperError):
-            self._context.driver.warn(str(error))
-            self._wait_for(AGAIN_S)
+            self._warn(error)
+            self._wait_for(AGAIN_S, is_retry=True)
         else:
             raise error
+
+    def _warn(self, error: BookKeeperError) -> None:
+        """Say it once of each last add confirmed, however often that is tried."""
+        if self._adds.last_add_confirmed > self._warned_of:
+            self._warned_of = self._adds.last_add_confirmed
+            self._context.driver.warn(str(error))
 
 
 def _due_if_alive(dropped: "ref[IdlePublishing]") -> None:

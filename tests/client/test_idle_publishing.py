@@ -107,6 +107,29 @@ def test_it_is_tried_again_when_too_few_bookies_have_taken_it(cluster: Cluster, 
     assert all(each.explicit_lac for each in stored)
 
 
+def test_what_cannot_be_published_holds_up_nothing_that_comes_later(
+    cluster: Cluster, writer: LedgerWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(writer._driver, "warn", warned.append)
+
+    def refuse() -> None:
+        for _ in range(3):
+            cluster.network.lose(cluster.network.find("write-lac"), BookieUnavailable())
+        cluster.network.run()
+
+    append(cluster, writer, 1)
+    cluster.clock.advance(0)
+    refuse()
+    for _ in range(5):
+        cluster.clock.advance(AGAIN_S)
+        refuse()
+    assert len(warned) == 1
+    append(cluster, writer, 1)
+    advance(cluster, DELAY_S)
+    assert 1 in published(cluster)
+
+
 @pytest.mark.parametrize("end", ["close", "failure", "client"])
 def test_it_ends_with_the_writer(end: str) -> None:
     cluster = Cluster()
