@@ -238,16 +238,19 @@ class Conversion:
         A sync alone would not do: after one that failed Linux takes the page cache for clean.
         """
         for directory in self._indexes:
-            files = LedgerIndexes(self._disk, directory, 1)
-            ledger_ids = sorted(files.ledger_ids())
-            for at in range(0, len(ledger_ids), SLICE_COUNT):
-                paths = {ledger_id: files.path(ledger_id) for ledger_id in ledger_ids[at : at + SLICE_COUNT]}
-                with closing(self._disk.sync_group(directory)) as group:
-                    for ledger_id, path in paths.items():
-                        group.add(self._written_again(path, pages_of(files, ledger_id)))
-                    group.sync()
-                    above = {each for path in paths.values() for each in _above(path, directory)}
-                    group.sync_directories(sorted(above))
+            with closing(LedgerIndexes(self._disk, directory, 1)) as files:
+                ledger_ids = sorted(files.ledger_ids())
+                for at in range(0, len(ledger_ids), SLICE_COUNT):
+                    self._write_slice_again(files, ledger_ids[at : at + SLICE_COUNT])
+
+    def _write_slice_again(self, files: LedgerIndexes, ledger_ids: Sequence[int]) -> None:
+        paths = {ledger_id: files.path(ledger_id) for ledger_id in ledger_ids}
+        with closing(self._disk.sync_group(files.directory)) as group:
+            for ledger_id, path in paths.items():
+                group.add(self._written_again(path, pages_of(files, ledger_id)))
+            group.sync()
+            above = {each for path in paths.values() for each in _above(path, files.directory)}
+            group.sync_directories(sorted(above))
 
     def _written_again(self, path: str, pages: Iterable[int]) -> File:
         file = self._disk.open(path, writable=True)
