@@ -13,13 +13,14 @@ logs get numbers that no other directory has (RENUMBERING).
 
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import chain
 from typing import Final
 
 from attrs import evolve
 
-from bookkeeper_tx.bookie.disk import Disk, File
+from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.space import LedgerDisks
 from bookkeeper_tx.bookie.storage.compaction_leftovers import clean
 from bookkeeper_tx.bookie.storage.conversion_state import COPYING, REMOVING, RENUMBERING, ConversionState
@@ -28,7 +29,7 @@ from bookkeeper_tx.bookie.storage.deleted_ledgers import share_deleted
 from bookkeeper_tx.bookie.storage.entry_log import PlacedRun
 from bookkeeper_tx.bookie.storage.flush import SLICE_COUNT
 from bookkeeper_tx.bookie.storage.index_pair import IndexPair, pages_of
-from bookkeeper_tx.bookie.storage.index_writer import IndexChange
+from bookkeeper_tx.bookie.storage.index_writer import HEADER_PLACE, IndexChange, page_place, written_again
 from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.several.gathering import Gathering
@@ -233,10 +234,7 @@ class Conversion:
         return placed
 
     def _write_files_again(self) -> None:
-        """Make durable what an earlier attempt may have left in the page cache: it reads as if it were on the disk.
-
-        A sync alone would not do: after one that failed Linux takes the page cache for clean.
-        """
+        """Make durable what an earlier attempt may have left in the page cache: it reads as if it were on the disk."""
         for directory in self._indexes:
             with closing(LedgerIndexes(self._disk, directory, 1)) as files:
                 ledger_ids = sorted(files.ledger_ids())
@@ -247,22 +245,11 @@ class Conversion:
         paths = {ledger_id: files.path(ledger_id) for ledger_id in ledger_ids}
         with closing(self._disk.sync_group(files.directory)) as group:
             for ledger_id, path in paths.items():
-                group.add(self._written_again(path, pages_of(files, ledger_id)))
+                pages = map(page_place, pages_of(files, ledger_id))
+                group.add(written_again(self._disk, path, chain([HEADER_PLACE], pages)))
             group.sync()
             above = {each for path in paths.values() for each in _above(path, files.directory)}
             group.sync_directories(sorted(above))
-
-    def _written_again(self, path: str, pages: Iterable[int]) -> File:
-        file = self._disk.open(path, writable=True)
-        try:
-            file.write(file.read(ledger_index.HEADER_SIZE, 0), 0)
-            for number in pages:
-                offset = ledger_index.HEADER_SIZE + number * ledger_index.PAGE_SIZE
-                file.write(file.read(ledger_index.PAGE_SIZE, offset), offset)
-        except BaseException:
-            file.close()
-            raise
-        return file
 
     def _remove_source(self) -> None:
         for directory in self._indexes:

@@ -22,7 +22,30 @@ from protocol_specs.ledger_id import SCOPED_MIN
 NEW_SUFFIX: Final = ".new"
 """Suffix to the name of a new index file until it is durable, so that no crash leaves half a header."""
 
+HEADER_PLACE: Final = spec.HEADER_SIZE, 0
+"""The size of the header, and its offset in the file."""
+
 log = Logger()
+
+
+def page_place(number: int) -> tuple[int, int]:
+    """Return the size of a page, and its offset in the file."""
+    return spec.PAGE_SIZE, spec.HEADER_SIZE + number * spec.PAGE_SIZE
+
+
+def written_again(disk: Disk, path: str, places: Iterable[tuple[int, int]]) -> File:
+    """Write what is read at these sizes and offsets of a file where it was, and return the file, not synced yet.
+
+    A sync alone would not make it durable: after one that failed Linux takes the page cache for clean.  Raises OSError.
+    """
+    file = disk.open(path, writable=True)
+    try:
+        for size, offset in places:
+            file.write(file.read(size, offset), offset)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 @frozen
@@ -85,21 +108,11 @@ class IndexWriter:
             remove_durably(self._disk, path)
 
     def write_again(self, pages: Sequence[tuple[int, int]]) -> None:
-        """Make pages durable as they are read, each told by its ledger and number, ascending.  Raises OSError.
-
-        A sync alone would not do: after one that failed Linux takes the page cache for clean.
-        """
+        """Make pages durable as they are read, each told by its ledger and number, ascending.  Raises OSError."""
         with closing(self._disk.sync_group(self._indexes.directory)) as group:
             for ledger_id, of_ledger in groupby(pages, itemgetter(0)):
-                file = self._disk.open(self._indexes.path(ledger_id), writable=True)
-                try:
-                    for _, number in of_ledger:
-                        offset = spec.HEADER_SIZE + number * spec.PAGE_SIZE
-                        file.write(file.read(spec.PAGE_SIZE, offset), offset)
-                except BaseException:
-                    file.close()
-                    raise
-                group.add(file)
+                numbers = map(itemgetter(1), of_ledger)
+                group.add(written_again(self._disk, self._indexes.path(ledger_id), map(page_place, numbers)))
             group.sync()
 
     def erase(self, ledger_id: int, stretches: Sequence[range]) -> None:
