@@ -4,10 +4,11 @@ Each entry carries the last add confirmed of the time it was sent.  So readers s
 confirmed only after the next append, or after this.
 """
 
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
-from weakref import ref
+from weakref import WeakMethod
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
@@ -29,7 +30,8 @@ class ExplicitLastAddConfirmed:
         self._digest = digest
         self._quorum = quorum
         self._adds = adds
-        self._published = fields.NO_ENTRY
+        self.published = fields.NO_ENTRY
+        """The highest that was published."""
         self._call: Timer | None = None
         self._interval_s = context.config.explicit_lac_interval_s
         if self._interval_s:
@@ -52,19 +54,19 @@ class ExplicitLastAddConfirmed:
 
     async def _write(self, write: "_Write") -> int:
         last_add_confirmed = await write.start(self._digest)
-        self._published = max(self._published, last_add_confirmed)
+        self.published = max(self.published, last_add_confirmed)
         return last_add_confirmed
 
     def _wait(self) -> None:
         if self._interval_s:
             # The clock must not keep a writer that its program has dropped without closing it.
-            self._call = self._context.clock.callLater(self._interval_s, _due_if_alive, ref(self))
+            self._call = self._context.clock.callLater(self._interval_s, call_if_alive, WeakMethod(self._due))
 
     def _due(self) -> None:
         self._call = None
         if self._adds.error is not None or self._context.bookies.stopped:
             return
-        if self._adds.last_add_confirmed > max(self._published, self._carried()):
+        if self._adds.last_add_confirmed > max(self.published, self._carried()):
             self._context.driver.when_done(self.write(), self._ended)
         else:
             self._wait()
@@ -89,10 +91,11 @@ class ExplicitLastAddConfirmed:
             raise error
 
 
-def _due_if_alive(dropped: "ref[ExplicitLastAddConfirmed]") -> None:
-    explicit = dropped()
-    if explicit is not None:
-        explicit._due()
+def call_if_alive(method: "WeakMethod[Callable[[], None]]") -> None:
+    """Call a method unless its object has been dropped: for a clock, which must not keep it."""
+    call = method()
+    if call is not None:
+        call()
 
 
 class _Write:

@@ -11,11 +11,11 @@ So who appends one by one, each when the one before is acknowledged, publishes o
 """
 
 from typing import Any, Final
-from weakref import ref
+from weakref import WeakMethod
 
 from bookkeeper_tx.client.add_entry import Adds
 from bookkeeper_tx.client.context import ClientContext
-from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed
+from bookkeeper_tx.client.explicit_last_add_confirmed import ExplicitLastAddConfirmed, call_if_alive
 from bookkeeper_tx.driver import Timer
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed
 from protocol_specs import fields
@@ -32,7 +32,6 @@ class IdlePublishing:
         self._adds = adds
         self._explicit = explicit
         self._delay_s = delay_s
-        self._published = fields.NO_ENTRY
         self._publishing = self._stopped = False
         self._eager = True
         """Whether the last append was followed by a pause: then the next may be alone, too."""
@@ -61,7 +60,7 @@ class IdlePublishing:
         if self._call is None and not (self._publishing or self._stopped):
             self._is_retry = is_retry
             # The clock must not keep a writer that its program has dropped without closing it.
-            self._call = self._context.clock.callLater(delay_s, _due_if_alive, ref(self))
+            self._call = self._context.clock.callLater(delay_s, call_if_alive, WeakMethod(self._due))
 
     def _due(self) -> None:
         self._call = None
@@ -74,14 +73,13 @@ class IdlePublishing:
         missing_s = 0 if self._eager else self._idle_since_s + self._delay_s - self._context.clock.seconds()
         if missing_s > 0:
             self._wait_for(missing_s)  # something was appended, and acknowledged, since this was called for
-        elif adds.last_add_confirmed > self._published:
+        elif adds.last_add_confirmed > self._explicit.published:
             self._eager = self._publishing = True
             self._context.driver.when_done(self._explicit.write(), self._ended)
 
     def _ended(self, error: Exception | None, last_add_confirmed: Any) -> None:
         self._publishing = False
         if error is None:
-            self._published = last_add_confirmed
             came_meanwhile = self._adds.last_add_confirmed > last_add_confirmed
             self._eager = not came_meanwhile and self._adds.last is None
             if came_meanwhile:
@@ -99,9 +97,3 @@ class IdlePublishing:
         if self._adds.last_add_confirmed > self._warned_of:
             self._warned_of = self._adds.last_add_confirmed
             self._context.driver.warn(str(error))
-
-
-def _due_if_alive(dropped: "ref[IdlePublishing]") -> None:
-    publishing = dropped()
-    if publishing is not None:
-        publishing._due()
