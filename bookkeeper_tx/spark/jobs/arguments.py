@@ -164,6 +164,11 @@ def metadata_argument(text: str) -> Callable[[Command], Command]:
     )
 
 
+def option_argument(text: str) -> Callable[[Command], Command]:
+    """Add ``-O KEY=VALUE``, with ``text`` to help; the command gets ``options``."""
+    return click.option("-O", "--option", "options", multiple=True, metavar="KEY=VALUE", callback=pairs, help=text)
+
+
 def cluster_arguments(command: Command) -> Command:
     """Add ``--metadata``, the choice of ledgers, and options of the formats; the command gets ``cluster``."""
 
@@ -174,15 +179,7 @@ def cluster_arguments(command: Command) -> Command:
     @ledger_scope
     @click.option("--manifest", metavar="SINK", help="The ledgers that this sink has published.")
     @click.option("--password-file", metavar="FILE", help="File whose first line is the ledgers' password.")
-    @click.option(
-        "-O",
-        "--option",
-        "options",
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=pairs,
-        help="An option of the format that is read; may be given several times.",
-    )
+    @option_argument("An option of the format that is read; may be given several times.")
     @client_config_argument
     @functools.wraps(command)
     def wrapped(

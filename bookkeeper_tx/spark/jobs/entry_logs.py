@@ -14,8 +14,8 @@ from bookkeeper_tx.spark.jobs.arguments import (
     Output,
     load_entry_logs,
     metadata_argument,
+    option_argument,
     output_arguments,
-    pairs,
 )
 from bookkeeper_tx.spark.jobs.client_file import client_config_argument, with_client_file
 from bookkeeper_tx.spark.jobs.launch import launch, run_alone
@@ -135,15 +135,7 @@ def _garbage_table(rows: Any, title: str, keys: list[str]) -> SummaryTable:
 
 @click.command(short_help="Garbage, orphans and torn places in entry logs on disk.")
 @metadata_argument("Where the metadata of the bookie's cluster is.")
-@click.option(
-    "-O",
-    "--option",
-    "options",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=pairs,
-    help="An option of the connection to the metadata, as bookkeeper.client.KEY=VALUE; several times.",
-)
+@option_argument("An option of the connection to the metadata, as bookkeeper.client.KEY=VALUE; several times.")
 @client_config_argument
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @output_arguments()
