@@ -16,7 +16,7 @@ from tests.cli.bktx_process import bktx
 from tests.cli.bookie.bookie_files import objects
 from tests.cli.bookie.bookie_files import run as run_here
 from tests.integration.support import raw_requests
-from tests.integration.support.java_shell import JavaShell
+from tests.integration.support.java_shell import JavaShell, places
 from tests.integration.support.our_client import OurClient, append
 from tests.sampling import only
 
@@ -100,14 +100,7 @@ def files(
             append(writer, [b"%d" % each * 200 for each in range(count)])
         raw_requests.fence(port, writers[0].ledger_id)
     running.stop()
-    configuration = {
-        "bookiePort": port,
-        "metadataServiceUri": cluster.uri,
-        "journalDirectories": journal,
-        "ledgerDirectories": data,
-        "allowLoopback": "true",
-        "advertisedAddress": "127.0.0.1",
-    }
+    configuration = {"bookiePort": port, **places(cluster.uri, journal, data)}
     shell = JavaShell(java_release, tmp_path / "shell", configuration)
     ledger_ids = tuple(each.ledger_id for each in writers)
     return Files(shell, cluster, running.bookie_id, data, journal, ledger_ids)

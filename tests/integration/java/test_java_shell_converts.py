@@ -10,7 +10,7 @@ from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.cluster import Cluster
 from tests.cli.bookie.bookie_files import objects, run
 from tests.integration.support import raw_requests
-from tests.integration.support.java_shell import JavaShell
+from tests.integration.support.java_shell import JavaShell, places
 from tests.integration.support.our_client import OurClient, append, wait_for
 
 pytest.importorskip("rocksdict")
@@ -56,15 +56,9 @@ class Stopped:
             each[0]["path"] = DB if Path(each[0]["path"]).name == "ledgers" else SORTED
         return found
 
-    def java(self, release: str, *command: object, storage: str | None = None) -> str:
-        configuration = {
-            "metadataServiceUri": self._cluster.uri,
-            "journalDirectories": self.of_java,
-            "ledgerDirectories": self.of_java,
-            "ledgerStorageClass": CLASSES[storage or self._storage],
-            "allowLoopback": "true",
-            "advertisedAddress": "127.0.0.1",
-        }
+    def java(self, release: str, *command: object) -> str:
+        configuration = places(self._cluster.uri, self.of_java, self.of_java)
+        configuration["ledgerStorageClass"] = CLASSES[self._storage]
         work_dir = self._tmp_path / f"shell-{command[0]}"
         return JavaShell(release, work_dir, configuration).run(*command)
 

@@ -11,8 +11,7 @@ from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.cluster import Cluster
 from tests.cli.bookie.bookie_files import objects
 from tests.integration.java.test_java_on_several_directories import listed
-from tests.integration.support import raw_requests
-from tests.integration.support.java_shell import JavaShell
+from tests.integration.support import java_shell, raw_requests
 from tests.integration.support.our_client import OurClient, append
 from tests.sampling import only
 
@@ -57,14 +56,8 @@ def test_both_say_the_same_of_locations(
             append(each, [b"%d" % number * 200 for number in range(count)])
         raw_requests.fence(running.port, writers[0].ledger_id)
     running.stop()
-    configuration = SETTINGS | {
-        "metadataServiceUri": cluster.uri,
-        "journalDirectories": journal,
-        "ledgerDirectories": data,
-        "allowLoopback": "true",
-        "advertisedAddress": "127.0.0.1",
-    }
-    shell = JavaShell(java_release, tmp_path / "shell", configuration)
+    configuration = SETTINGS | java_shell.places(cluster.uri, journal, data)
+    shell = java_shell.JavaShell(java_release, tmp_path / "shell", configuration)
     places = ["--data", data, "--journal-dir", journal]
     for at, ledger_id in enumerate(each.ledger_id for each in writers):
         header, *ours_found = objects("index", ledger_id, *places, "--locations")

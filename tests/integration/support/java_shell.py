@@ -24,6 +24,17 @@ PATIENT = {"addEntryTimeoutSec": 30, "readEntryTimeoutSec": 30}
 """For its client: five seconds, which is the default, a JVM may take for its first request on a busy machine."""
 
 
+def places(metadata_uri: str, journal: object, ledgers: object) -> dict[str, object]:
+    """Return the keys that say whose files a shell is for."""
+    return {
+        "metadataServiceUri": metadata_uri,
+        "journalDirectories": journal,
+        "ledgerDirectories": ledgers,
+        "allowLoopback": "true",
+        "advertisedAddress": "127.0.0.1",
+    }
+
+
 class JavaShell:
     """Runs commands with a configuration for ``release``."""
 
