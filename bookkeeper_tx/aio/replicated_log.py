@@ -2,16 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogStage, LogState, log_writer, namespace
+from bookkeeper_tx.replicated_log import (
+    DLSN,
+    LogProperties,
+    LogRecord,
+    LogStage,
+    LogState,
+    leadership,
+    log_writer,
+    namespace,
+)
 
-__all__ = ["DLSN", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
+__all__ = ["DLSN", "Leadership", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.promised import OnAsyncio
 
     class LogWriter(log_writer.LogWriter, OnAsyncio): ...
 
-    class Namespace(namespace.Namespace[LogWriter], OnAsyncio): ...
+    class Leadership(leadership.Leadership, OnAsyncio): ...
+
+    class Namespace(namespace.Namespace[LogWriter, Leadership], OnAsyncio): ...
 
 else:
-    LogWriter, Namespace = log_writer.LogWriter, namespace.Namespace
+    LogWriter, Leadership, Namespace = log_writer.LogWriter, leadership.Leadership, namespace.Namespace

@@ -10,7 +10,7 @@ from bookkeeper_tx.blocking.loop_thread import LoopThread
 from bookkeeper_tx.blocking.waiting import OnThread, Waiting, gives, waits
 from bookkeeper_tx.replicated_log import DLSN, LogProperties, LogRecord, LogStage, LogState
 
-__all__ = ["DLSN", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
+__all__ = ["DLSN", "Leadership", "LogProperties", "LogRecord", "LogStage", "LogState", "LogWriter", "Namespace"]
 
 
 class LogWriter(Waiting[aio.LogWriter]):
@@ -49,6 +49,25 @@ class LogWriter(Waiting[aio.LogWriter]):
     close = waits(aio.LogWriter.close)
 
 
+class Leadership(Waiting[aio.Leadership]):
+    """The lead of one election; see :class:`bookkeeper_tx.replicated_log.Leadership`."""
+
+    def __init__(self, thread: LoopThread, leadership: aio.Leadership) -> None:
+        super().__init__(thread, leadership)
+        self.name = leadership.name
+        """The name of the election."""
+        self.candidate = leadership.candidate
+        """What the one that leads is called."""
+
+    def leads(self) -> bool:
+        """Tell whether this leads now."""
+        return self._inner.leads()
+
+    until_lost = waits(aio.Leadership.until_lost)
+    resign = waits(aio.Leadership.resign)
+    close = waits(aio.Leadership.close)
+
+
 class Namespace(OnThread[aio.Namespace]):
     """The logs of one cluster; see :class:`bookkeeper_tx.replicated_log.Namespace`.
 
@@ -73,3 +92,5 @@ class Namespace(OnThread[aio.Namespace]):
     delete_log = waits(aio.Namespace.delete_log)
     list_logs = waits(aio.Namespace.list_logs)
     log_state = waits(aio.Namespace.log_state)
+    campaign = gives(Leadership, aio.Namespace.campaign)
+    leader = waits(aio.Namespace.leader)

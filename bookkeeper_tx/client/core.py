@@ -298,6 +298,11 @@ class Client(Generic[Writer, WriterAdv, Reader]):
     async def _create(self, make_handle: type[WriteHandle], sizes: tuple[int, int, int], *arguments: Any) -> Any:
         return await create_ledger(make_handle, self._context, self._random, Quorum(*sizes), *arguments)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or is being closed."""
+        return self._closed
+
     def run(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> Promise[T]:
         """Run what is built on this client; it fails as the client's own operations once that is closed."""
         return self._run(operation)

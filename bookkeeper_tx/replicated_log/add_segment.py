@@ -39,19 +39,20 @@ class SegmentAdder:
     async def take(self, still_leads: Callable[[], bool]) -> tuple[LedgerWriter, LogSegment]:
         """Add a ledger to the list as a new writer of the log: nobody who wrote it before writes any more.
 
-        Raises LogFenced if ``still_leads`` says no when somebody else has changed the list meanwhile, NoSuchLog.
+        Raises LogFenced if ``still_leads`` says no, at first or when somebody else has changed the list meanwhile;
+        NoSuchLog.
         """
         while True:
             found = await self.metadata.read()
             await self._give_up_place(found.segments)
+            if not still_leads():
+                await self.drop()
+                raise LogFenced(f"log {self.metadata.name}: this writer leads no longer, and another one may take it")
             if await self._fence_last_two(found):
                 added = await self._add(found)
                 if added is not None:
                     await self._delete_leftovers(added[2])
                     return added[:2]
-            if not still_leads():
-                await self.drop()
-                raise LogFenced(f"log {self.metadata.name}: another writer is taking it, and this one leads no longer")
 
     async def follow(self, current: int) -> tuple[LedgerWriter, LogSegment]:
         """Add a ledger to the list behind ``current``, the id of the one that this writer of the log is writing.

@@ -2,14 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from bookkeeper_tx.replicated_log import log_writer, namespace
+from bookkeeper_tx.replicated_log import leadership, log_writer, namespace
 
 if TYPE_CHECKING:
     from bookkeeper_tx.client.promised import OnTwisted
 
     class LogWriter(log_writer.LogWriter, OnTwisted): ...
 
-    class Namespace(namespace.Namespace[LogWriter], OnTwisted): ...
+    class Leadership(leadership.Leadership, OnTwisted): ...
+
+    class Namespace(namespace.Namespace[LogWriter, Leadership], OnTwisted): ...
 
 else:
-    LogWriter, Namespace = log_writer.LogWriter, namespace.Namespace
+    LogWriter, Leadership, Namespace = log_writer.LogWriter, leadership.Leadership, namespace.Namespace

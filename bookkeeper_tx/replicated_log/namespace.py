@@ -13,9 +13,11 @@ from bookkeeper_tx.driver import Promise
 from bookkeeper_tx.errors import BookKeeperError, LogExists, MetadataConflict, MetadataUnavailable, NoSuchLog
 from bookkeeper_tx.model import DigestType
 from bookkeeper_tx.quorums.quorum import Quorum
-from bookkeeper_tx.replicated_log import log_reader, truncation
+from bookkeeper_tx.replicated_log import campaigning, log_reader, truncation
 from bookkeeper_tx.replicated_log.add_segment import SegmentAdder
 from bookkeeper_tx.replicated_log.dlsn import DLSN, LogRecord, require_dlsn
+from bookkeeper_tx.replicated_log.election_record import LEASE_S
+from bookkeeper_tx.replicated_log.leadership import Leadership
 from bookkeeper_tx.replicated_log.log_metadata import LogMetadata
 from bookkeeper_tx.replicated_log.log_properties import LogProperties
 from bookkeeper_tx.replicated_log.log_writer import LogWriter
@@ -23,6 +25,7 @@ from bookkeeper_tx.replicated_log.rolling import RollingPolicy
 from bookkeeper_tx.replicated_log.segment_list import SegmentList, require_name
 
 Writer = TypeVar("Writer", bound=LogWriter)
+Lead = TypeVar("Lead", bound=Leadership)
 T = TypeVar("T")
 
 
@@ -40,7 +43,7 @@ class LogState:
     """Whether its deletion was begun, and has not ended: delete it again."""
 
 
-class Namespace(Generic[Writer]):
+class Namespace(Generic[Writer, Lead]):
     """The logs of one cluster.  A log is an ordered list of ledgers, with one writer at a time.
 
     :param client: a client of the cluster, of the world that this is for
@@ -100,7 +103,7 @@ class Namespace(Generic[Writer]):
         :param roll_size_bytes: payload bytes after which the log goes on in another ledger; the first write behind them
             begins that, and goes into the ledger before
         :param roll_interval_s: seconds after which it does, if anything was written
-        :param still_leads: asked before it is done again, by those who have an election
+        :param still_leads: for those who have an election: asked before all that, each time
         :raises NoSuchLog: there is none
         :raises LogFenced: ``still_leads`` says no
         :raises InvalidArgument: size or interval is not above 0
@@ -204,6 +207,28 @@ class Namespace(Generic[Writer]):
         first = segments.first_sequence_no
         count = segments.next_sequence_no - (segments.deleted_end if segments.deleting else first)
         return LogState(name, DLSN(first, 0), count, metadata.properties, segments.deleting)
+
+    @operation
+    async def campaign(self, name: str, candidate: str | None = None, *, lease_s: float = LEASE_S) -> Lead:
+        """Stand for election, and give the lead once nobody else has it: one candidate leads at a time.
+
+        The record of the election is read ten times in the lease, and every second at least.  Who resigns is followed
+        then, who dies once its lease is over.  A campaign that is cancelled while it is won may leave a lease that has
+        to end by itself.
+
+        :param name: of the election, mostly that of the log that the leader writes; as for :meth:`create_log`
+        :param candidate: what this one is called, for people: up to 255 characters; default: host and process
+        :param lease_s: seconds without a sign of life after which the lead is lost, from 1 to 3600
+        :raises MetadataUnavailable: the store does not answer for a minute
+        :raises MetadataCorrupt: the record of the election cannot be understood
+        :raises InvalidArgument: name, candidate or lease are out of range
+        """
+        return await campaigning.Campaign(self._client, require_name(name), candidate, lease_s).won()  # type: ignore[return-value]
+
+    @operation
+    async def leader(self, name: str) -> str | None:
+        """Give what the candidate is called that leads, or did until it died; None if there is none."""
+        return await campaigning.leader(self._client, require_name(name))
 
     async def _find(self, name: str) -> LogMetadata:
         return await LogMetadata.find(self._client.metadata, require_name(name))

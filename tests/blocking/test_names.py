@@ -7,7 +7,7 @@ import pytest
 
 from bookkeeper_tx import BookKeeper, LedgerReader, LedgerWriter
 from bookkeeper_tx.blocking import client, handles, replicated_log
-from bookkeeper_tx.replicated_log import LogWriter, Namespace
+from bookkeeper_tx.replicated_log import Leadership, LogWriter, Namespace
 
 FOR_OPERATIONS = {
     *("after_failure", "ask_last_add_confirmed", "learn_last_add_confirmed", "out_of_range", "refresh", "replicas_of"),
@@ -19,7 +19,7 @@ FOR_ROLLING = {"change_ledger", "refusal", "refuse", "look_at_size", "write_for"
 
 FACES = [
     # The store, and what others build on, are without.
-    (BookKeeper, client.BookKeeper, {"driver", "metadata", "run"}),
+    (BookKeeper, client.BookKeeper, {"closed", "driver", "metadata", "run"}),
     (
         LedgerWriter,
         handles.LedgerWriter,
@@ -28,6 +28,7 @@ FACES = [
     (LedgerReader, handles.LedgerReader, FOR_OPERATIONS),
     (Namespace, replicated_log.Namespace, set()),
     (LogWriter, replicated_log.LogWriter, FOR_ROLLING),
+    (Leadership, replicated_log.Leadership, set()),
 ]
 
 

@@ -117,10 +117,19 @@ def test_who_finds_the_list_changed_starts_again() -> None:
     assert len(logs.cluster.state.ledgers) == 2  # the ledger that was made at first was added in the end
 
 
+def test_who_leads_no_longer_fences_nobody() -> None:
+    logs = Logs()
+    writer = logs.open()
+    with pytest.raises(LogFenced, match="this writer leads no longer"):
+        logs.open(logs.client(), still_leads=lambda: False)
+    assert logs.write(writer, b"a") == [DLSN(0, 0)]
+    assert list(logs.cluster.state.ledgers) == logs.ledger_ids
+
+
 def test_who_leads_no_longer_does_not_start_again() -> None:
     logs = Logs()
     network = logs.cluster.network
-    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
+    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=iter([True, False]).__next__))
     held = network.messages.pop(network.deliver_until("request store write record list"))
     fast = logs.open()
     held.arrive()
@@ -134,7 +143,7 @@ def test_who_leads_no_longer_keeps_the_ledger_that_is_in_the_list() -> None:
     """The answer of the store is lost, and before it is asked again another writer has come behind."""
     logs = Logs()
     network = logs.cluster.network
-    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=lambda: False))
+    opening = outcome(logs.logs(logs.client()).open_log_writer(LOG, still_leads=iter([True, False]).__next__))
     network.lose(network.deliver_until("reply store write record list"), AnswerLost())
     repeated = network.messages.pop()
     fast = logs.open()

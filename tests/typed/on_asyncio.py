@@ -38,6 +38,10 @@ async def right(uri: str) -> Sequence[int]:
 async def a_log(bk: BookKeeper) -> DLSN:
     logs = Namespace(bk)
     await logs.create_log("orders", 1, 1, 1)
+    async with await logs.campaign("orders") as leadership:
+        led_by: str | None = await logs.leader("orders")
+        print(led_by, leadership.leads())
+        await leadership.until_lost()
     async with await logs.open_log_writer("orders") as writer:
         position: DLSN = await asyncio.wait_for(writer.write(b"payload"), 5)
         positions: list[DLSN] = await asyncio.gather(*[writer.write(b"%d" % number) for number in range(10)])

@@ -15,7 +15,7 @@ from bookkeeper_tx import (
     LedgerReader,
     LedgerWriter,
 )
-from bookkeeper_tx.replicated_log import DLSN, LogWriter, Namespace
+from bookkeeper_tx.replicated_log import DLSN, Leadership, LogWriter, Namespace
 
 
 async def right(uri: str) -> Sequence[int]:
@@ -49,6 +49,8 @@ async def right(uri: str) -> Sequence[int]:
 async def a_log(bk: BookKeeper) -> DLSN:
     logs = Namespace(bk)
     await logs.create_log("orders", 1, 1, 1)
+    leadership: Leadership = await logs.campaign("orders", lease_s=5)
+    leadership.until_lost().addCallback(lambda _: print("this leads no longer"))
     writer: LogWriter = await logs.open_log_writer("orders", roll_size_bytes=2**20)
     async with writer:
         position: DLSN = await writer.write(b"payload")

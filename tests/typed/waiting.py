@@ -38,7 +38,7 @@ def right(uri: str) -> list[int]:
 def a_log(bk: BookKeeper) -> DLSN:
     logs = Namespace(bk)
     logs.create_log("orders", 1, 1, 1)
-    with logs.open_log_writer("orders") as writer:
+    with logs.campaign("orders") as leadership, logs.open_log_writer("orders", still_leads=leadership.leads) as writer:
         position: DLSN = writer.write(b"payload")
         later: Future[DLSN] = writer.write_later(b"another")
         positions: list[DLSN] = [*writer.write_bulk([b"third"]), later.result(timeout=5)]

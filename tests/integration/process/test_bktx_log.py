@@ -62,6 +62,48 @@ def test_lines_are_appended_and_read(run: Run) -> None:
     assert run("read", name, "--from", "9:0") == ""
 
 
+def test_who_stands_by_goes_on_when_another_ends(cluster: LocalCluster, run: Run) -> None:
+    name = new_log(run, "elected")
+    with start(cluster, "append", name, "--stand-by") as first:
+        assert first.stdin
+        assert first.stdout
+        first.stdin.write(b"one\n")
+        assert first.stdout.readline() == b"0:0\n"
+        with start(cluster, "append", name, "--stand-by") as given_up:
+            assert given_up.stderr
+            assert given_up.stderr.readline().endswith(b":%d leads\n" % first.pid)
+            given_up.send_signal(signal.SIGINT)
+            assert given_up.wait() == 130
+        with start(cluster, "append", name, "--stand-by", "--lease", "2") as second:
+            assert second.stdin
+            assert second.stdout
+            assert second.stderr
+            second.stdin.write(b"two\n")
+            assert second.stderr.readline().startswith(b"standing by: ")
+            first.stdin.write(b"three\n")
+            assert first.stdout.readline() == b"0:1\n"
+            first.stdin.close()
+            assert first.wait() == 0
+            assert second.stdout.readline() == b"1:0\n"
+            second.send_signal(signal.SIGSTOP)
+            with start(cluster, "append", name, "--stand-by") as third:
+                assert third.stdin
+                assert third.stdout
+                third.stdin.write(b"four\n")
+                assert third.stdout.readline() == b"2:0\n"
+                second.send_signal(signal.SIGCONT)
+                assert second.wait() == 3
+                third.stdin.close()
+                assert third.wait() == 0
+    assert run("read", name) == "one\nthree\ntwo\nfour\n"
+
+
+def test_a_lease_is_for_those_who_stand_by(cluster: LocalCluster) -> None:
+    done = bktx("log", "append", "orders", "--lease", "5", BKTX_METADATA=cluster.metadata_uri)
+    assert done.returncode == 2
+    assert b"--lease is for --stand-by" in done.stderr
+
+
 @pytest.mark.full
 def test_many_lines_go_across_ledgers(run: Run) -> None:
     name = new_log(run, "many")

@@ -53,6 +53,28 @@ with BookKeeper(sys.argv[1]) as bk:
 """
 
 
+LEADER = """
+import sys
+from bookkeeper_tx.blocking import BookKeeper
+from bookkeeper_tx.blocking.replicated_log import Namespace
+
+with BookKeeper(sys.argv[1]) as bk, Namespace(bk).campaign("orders", "first", lease_s=2) as leadership:
+    print(leadership.leads(), flush=True)
+    leadership.until_lost()
+"""
+
+EVERY_STORE = pytest.mark.parametrize(
+    "cluster",
+    [
+        "sqlite",
+        pytest.param("zk+hierarchical", marks=[pytest.mark.java, pytest.mark.full]),
+        pytest.param("zk+flat", marks=pytest.mark.java),
+        pytest.param("etcd", marks=pytest.mark.etcd),
+    ],
+    indirect=True,
+)
+
+
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalCluster]:
     """A cluster in an SQLite file, or in the server of the scheme that a test asks for."""
@@ -70,6 +92,14 @@ def logs(cluster: LocalCluster) -> Iterator[blocking_log.Namespace]:
         logs = blocking_log.Namespace(bk)
         logs.create_log("orders", 2, 2, 2)
         yield logs
+
+
+def guide() -> dict[str, Any]:
+    """Run the programs of the guide; return the names that they define."""
+    names: dict[str, Any] = {"__name__": "guide"}
+    for program in re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(program, str(GUIDE), "exec"), names)
+    return names
 
 
 def payloads(logs: blocking_log.Namespace, start: DLSN | None = None) -> list[bytes]:
@@ -94,24 +124,35 @@ def test_writes_on_asyncio_complete_in_the_order_of_the_calls(cluster: LocalClus
 
 
 def test_the_program_of_the_guide(cluster: LocalCluster) -> None:
-    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {"__name__": "guide"}
-    exec(compile(program, str(GUIDE), "exec"), names)
+    names = guide()
     assert asyncio.run(names["main"](cluster.metadata_uri)) == 1005
-    (service,) = re.findall(r"^LOG = .*^async def main", program, re.MULTILINE | re.DOTALL)
+    (service,) = re.findall(r"^LOG = .*?^async def main", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     assert len(service.splitlines()) <= 50
 
 
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        "sqlite",
-        pytest.param("zk+hierarchical", marks=[pytest.mark.java, pytest.mark.full]),
-        pytest.param("zk+flat", marks=pytest.mark.java),
-        pytest.param("etcd", marks=pytest.mark.etcd),
-    ],
-    indirect=True,
-)
+def test_the_elected_service_of_the_guide(cluster: LocalCluster) -> None:
+    names = guide()
+
+    async def scenario() -> list[int]:
+        async with aio.BookKeeper(cluster.metadata_uri) as here, aio.BookKeeper(cluster.metadata_uri) as there:
+            logs = aio_log.Namespace(here)
+            await logs.create_log("accounts", 2, 2, 2)
+            services = [names["Elected"](bk) for bk in (here, there)]
+            serving = [asyncio.create_task(service.serve()) for service in services]
+            balances = []
+            for service, task in zip(services, serving, strict=True):
+                while not service.ready:
+                    await asyncio.sleep(0.01)
+                balances.append(await service.deposit("ann", 1))
+                task.cancel()
+                await asyncio.wait([task])
+            assert await logs.leader("accounts") is None
+            return balances
+
+    assert asyncio.run(scenario()) == [1, 2]
+
+
+@EVERY_STORE
 def test_one_log_is_written_by_all_three_worlds(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
     async def on_twisted() -> None:
         bk = BookKeeperOnTwisted(cluster.metadata_uri, None, reactor)
@@ -164,6 +205,40 @@ def test_a_killed_writer_loses_nothing_that_was_acknowledged(
     assert set(acknowledged) <= set(found)
     assert [each for each in found if each in set(acknowledged)] == acknowledged
     assert logs.log_state("orders").segment_count > 9
+
+
+def test_a_campaign_that_is_cancelled_as_it_is_won_leads_nobody(cluster: LocalCluster) -> None:
+    async def scenario() -> None:
+        async with aio.BookKeeper(cluster.metadata_uri) as bk:
+            logs = aio_log.Namespace(bk)
+            for turns in range(40):
+                campaign = asyncio.ensure_future(logs.campaign(f"turns {turns}", lease_s=1))
+                for _ in range(turns):
+                    await asyncio.sleep(0.0002)
+                campaign.cancel()
+                await asyncio.wait([campaign])
+                if not campaign.cancelled():
+                    await campaign.result().resign()
+                del campaign
+            others = [logs.campaign(f"turns {turns}") for turns in range(40)]
+            await asyncio.wait_for(asyncio.gather(*others), 60)
+
+    asyncio.run(scenario())
+
+
+@EVERY_STORE
+def test_a_killed_leader_is_followed(cluster: LocalCluster, logs: blocking_log.Namespace) -> None:
+    program = [sys.executable, "-c", LEADER, cluster.metadata_uri]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        assert logs.leader("orders") == "first"
+        process.kill()
+    with logs.campaign("orders", "second", lease_s=2) as leadership:
+        assert leadership.leads()
+        assert logs.leader("orders") == "second"
+    assert not leadership.leads()
+    assert logs.leader("orders") is None
 
 
 @pytest.mark.full
