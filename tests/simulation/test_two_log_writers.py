@@ -24,6 +24,10 @@ PATIENCE_S = 120.0
 """In which whoever is left opens the log and reads it."""
 
 
+STEPS_OF_TWO_SERVICES = 2000
+"""Both have ended after so many, or nearly."""
+
+
 class Service:
     """A process that opens the log, writes some records, and opens it again."""
 
@@ -200,6 +204,23 @@ def test_kills_lose_nothing_that_was_acknowledged(seed: int, stride: int) -> Non
         world.timeline.run(world.timeline.now + 2.0, lambda world=world, end=end: world.timeline.steps >= end)
         world.services[0].node.kill()
         world.services[1].begin(openings=1)
+        world.timeline.run(world.timeline.now + 5.0)
+        found.add(len(world.check()))
+    assert len(found) > 5
+
+
+@pytest.mark.parametrize("stride", only(100, [100, 20]))
+@pytest.mark.parametrize("victim", [0, 1])
+def test_kills_amid_two_writers_lose_nothing_that_was_acknowledged(victim: int, stride: int) -> None:
+    """Both services write the log, one of them takes it from the other, and one is killed after some step of both."""
+    found = set()
+    for step in range(victim, STEPS_OF_TWO_SERVICES, stride):
+        world = World(step)
+        for service in world.services:
+            service.begin(openings=2)
+        end = world.timeline.steps + step
+        world.timeline.run(world.timeline.now + 2.0, lambda world=world, end=end: world.timeline.steps >= end)
+        world.services[victim].node.kill()
         world.timeline.run(world.timeline.now + 5.0)
         found.add(len(world.check()))
     assert len(found) > 5

@@ -93,7 +93,11 @@ def append(
             if stand_by:
                 leadership = await leading.enter_async_context(await _stand_by(logs, name, lease_s or LEASE_S))
                 how["still_leads"] = leadership.leads
-            await Appending(reactor, client, await logs.open_log_writer(name, **how), leadership).run(file)
+            try:
+                writer = await logs.open_log_writer(name, **how)
+            except LogFenced as error:
+                raise error if leadership is None or leadership.leads() else LeadLost(str(error)) from error
+            await Appending(reactor, client, writer, leadership).run(file)
 
     try:
         run(operation)

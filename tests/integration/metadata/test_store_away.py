@@ -47,6 +47,8 @@ Server = ZooKeeper | Etcd | SqliteFile
     params=[
         "sqlite",
         pytest.param("zk+hierarchical", marks=pytest.mark.java),
+        pytest.param("zk+flat", marks=[pytest.mark.java, pytest.mark.full]),
+        pytest.param("zk+longhierarchical", marks=[pytest.mark.java, pytest.mark.full]),
         pytest.param("etcd", marks=pytest.mark.etcd),
     ]
 )

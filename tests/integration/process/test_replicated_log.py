@@ -94,10 +94,14 @@ def logs(cluster: LocalCluster) -> Iterator[blocking_log.Namespace]:
         yield logs
 
 
+def programs() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+
+
 def guide() -> dict[str, Any]:
     """Run the programs of the guide; return the names that they define."""
     names: dict[str, Any] = {"__name__": "guide"}
-    for program in re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL):
+    for program in programs():
         exec(compile(program, str(GUIDE), "exec"), names)
     return names
 
@@ -124,10 +128,8 @@ def test_writes_on_asyncio_complete_in_the_order_of_the_calls(cluster: LocalClus
 
 
 def test_the_program_of_the_guide(cluster: LocalCluster) -> None:
-    names = guide()
-    assert asyncio.run(names["main"](cluster.metadata_uri)) == 1005
-    (service,) = re.findall(r"^LOG = .*?^async def main", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(service.splitlines()) <= 50
+    assert asyncio.run(guide()["main"](cluster.metadata_uri)) == 1005
+    assert len(programs()[0].splitlines()) <= 50
 
 
 def test_the_elected_service_of_the_guide(cluster: LocalCluster) -> None:
