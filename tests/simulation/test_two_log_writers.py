@@ -209,6 +209,7 @@ def test_kills_lose_nothing_that_was_acknowledged(seed: int, stride: int) -> Non
     assert len(found) > 5
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")  # of a killed process
 @pytest.mark.parametrize("stride", only(100, [100, 20]))
 @pytest.mark.parametrize("victim", [0, 1])
 def test_kills_amid_two_writers_lose_nothing_that_was_acknowledged(victim: int, stride: int) -> None:

@@ -11,6 +11,7 @@ from bookkeeper_tx.bookie.journal.files import file_path, list_journals
 from bookkeeper_tx.bookie.offline.entry_logs import list_logs
 from bookkeeper_tx.bookie.offline.index_files import IndexFiles
 from bookkeeper_tx.bookie.offline.places import Places
+from bookkeeper_tx.bookie.storage.conversion import DATABASES
 from bookkeeper_tx.cli.bookie import places as where
 
 KINDS = ("journal", "entrylog", "index")
@@ -20,7 +21,7 @@ KINDS = ("journal", "entrylog", "index")
 @where.places
 @click.option("--journal", "kinds", flag_value="journal", multiple=True, help="List journal files.")
 @click.option("--entrylog", "kinds", flag_value="entrylog", multiple=True, help="List entry logs.")
-@click.option("--index", "kinds", flag_value="index", multiple=True, help="List index files.")
+@click.option("--index", "kinds", flag_value="index", multiple=True, help="List index files, and those of databases.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def listfilesondisc(places: Places, kinds: tuple[str, ...], as_json: bool) -> None:
     """List the files of a bookie with their sizes, by default of all three kinds.  Nothing is written.
@@ -46,3 +47,6 @@ def _paths(disk: Disk, places: Places, kind: str) -> Iterator[str]:
     else:
         for each in IndexFiles(disk, places.index_currents).directories:
             yield from map(each.path, each.ledger_ids())
+        for database in (os.path.join(current, name) for current in places.index_currents for name in DATABASES):
+            if disk.exists(database):
+                yield from (os.path.join(database, name) for name in disk.list_directory(database))

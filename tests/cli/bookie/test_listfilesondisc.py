@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from bookkeeper_tx.bookie.disk import Disk
+from tests.bookie.storage.test_conversion import fill
 from tests.cli.bookie.bookie_files import make, objects, run
 
 
@@ -26,3 +30,14 @@ def test_some_kinds(tmp_path: Path) -> None:
     found = objects("listfilesondisc", "--data", tmp_path, "--index", "--entrylog")
     assert {each["kind"] for each in found} == {"index", "entrylog"}
     assert str(tmp_path / "current" / "1.log") in run("listfilesondisc", "--data", tmp_path, "--entrylog").stdout
+
+
+def test_the_index_in_databases_is_their_files(tmp_path: Path) -> None:
+    pytest.importorskip("rocksdict")
+    current = tmp_path / "current"
+    current.mkdir()
+    fill(Disk(), str(current), "DbLedgerStorage")
+    found = {each["path"] for each in objects("listfilesondisc", "--data", tmp_path, "--index")}
+    databases = [current / name for name in ("ledgers", "locations", "scopedLedgers", "scopedLocations")]
+    assert found == {str(path) for each in databases for path in each.iterdir()}
+    assert {Path(each).parent for each in found} == set(databases)

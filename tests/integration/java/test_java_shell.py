@@ -164,7 +164,7 @@ def test_both_say_the_same_of_indexes_and_files(files: Files) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("files", ["ours"], indirect=True)
+@pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_both_find_an_entry_that_is_lost(files: Files) -> None:
     """Java's check reads the first bytes of each entry; ours finds one that is cut short behind them, too."""
     last = [each for each in files.ours("entrylog") if each["kind"] == "entry"][-1]
@@ -180,7 +180,7 @@ def test_both_find_an_entry_that_is_lost(files: Files) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("files", ["ours"], indirect=True)
+@pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_indexes_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> None:
     ledger_id = files.ledger_ids[1]
     index = Path(files.ours("index", ledger_id)[0]["path"])
@@ -200,7 +200,7 @@ def test_indexes_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> No
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("files", ["ours"], indirect=True)
+@pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_cookies_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     files.process("cookie", "generate", files.bookie_id, *files.directories, "--output", ours)
@@ -214,10 +214,17 @@ def test_cookies_of_both_shells_are_the_same(files: Files, tmp_path: Path) -> No
     files.process("cookie", "delete", files.bookie_id, "--yes")
     files.shell.run("cookie_create", "-cf", ours, files.bookie_id)
     assert files.process("cookie", "show", files.bookie_id).encode() == stored
+    other = tmp_path / "other"
+    other.write_bytes(stored.replace(b"/journal", b"/another"))
+    assert other.read_bytes() != stored
+    files.shell.run("cookie_update", "-cf", other, files.bookie_id)
+    assert files.process("cookie", "show", files.bookie_id).encode() == other.read_bytes()
+    files.process("cookie", "update", files.bookie_id, "--file", theirs)
+    assert stored.decode() in files.shell.run("cookie_get", files.bookie_id)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("files", ["ours"], indirect=True)
+@pytest.mark.parametrize("files", WRITERS, indirect=True)
 def test_formats_of_both_shells_leave_no_file_of_a_bookie(files: Files, tmp_path: Path) -> None:
     """Java's deletes everything in the configured directories, ours what is below ``current``."""
     copy, cookie = tmp_path / "copy", tmp_path / "cookie"

@@ -8,6 +8,7 @@ import pytest
 
 from bookkeeper_tx.testing.local_cluster import LocalBookie
 from compat_tests.targets.cluster import Cluster
+from tests.cli.bktx_process import bktx
 from tests.cli.bookie.bookie_files import objects, run
 from tests.integration.support import raw_requests
 from tests.integration.support.java_shell import JavaShell, places
@@ -82,13 +83,19 @@ def test_both_convert_to_the_same(
     assert files.said(files.of_java) == expected
 
 
-def test_javas_index_of_locations_that_is_made_anew_is_as_ours(
+def test_the_locations_that_both_make_anew_are_those_that_were_there(
     java_release: str, cluster: Cluster, tmp_path: Path
 ) -> None:
     files = Stopped(cluster, tmp_path, DB)
     said = files.said(files.of_ours)
     files.java(java_release, "rebuild-db-ledger-locations-index")
     assert files.said(files.of_java) == said
+    for name in ("ledgers", "locations"):
+        shutil.rmtree(files.of_ours / "current" / name)
+    for arguments in (["rebuild-index", "--metadata", cluster.uri], ["convert", "--to", DB]):
+        done = bktx("bookie", *arguments, "--data", str(files.of_ours))
+        assert done.returncode == 0, done.stderr.decode()
+    assert [each[1:] for each in files.said(files.of_ours)] == [each[1:] for each in said]
 
 
 def test_ledgers_whose_index_java_has_made_anew_are_served(java_release: str, cluster: Cluster, tmp_path: Path) -> None:

@@ -70,3 +70,5 @@ def test_both_say_the_same_of_locations(
         assert header["entries"] == COUNTS[at]
         assert header["fenced"] is (at == 0)
         assert Path(header["path"]) == tmp_path / names[ledger_id % len(names)] / "current" / "ledgers"
+    assert objects("listfilesondisc", *places, "--index")
+    assert "ListFilesOnDiscCommand - log entry" not in shell.run("listfilesondisc", "-idx")
