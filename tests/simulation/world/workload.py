@@ -28,6 +28,8 @@ class Workload(Work):
     ) -> None:
         super().__init__(node, history, timeline, number, end_s)
         self.random = random
+        self.tasks = 0
+        """Those that have not ended."""
 
     def begin(self) -> None:
         """Start the process, and its tasks, unless it runs."""
@@ -65,7 +67,9 @@ class Workload(Work):
 
     def _spawn(self, task: Coroutine[Any, Any, None]) -> None:
         def ended(error: Exception | None, _: None) -> None:
+            self.tasks -= 1
             if error is not None:
                 self.history.broken(error)
 
+        self.tasks += 1
         self.node.run(task, ended)
