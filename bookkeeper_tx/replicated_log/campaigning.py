@@ -4,8 +4,6 @@ import os
 import socket
 from uuid import uuid4
 
-from attrs import evolve
-
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.client.tailing import TAIL_WAIT_S
 from bookkeeper_tx.driver import pause
@@ -51,7 +49,7 @@ class Campaign:
             return None
         asked_s = self._client.driver.clock.seconds()
         before = None if found is None else found[1]
-        self._record = record = evolve(self._record, signs=self._record.signs + 1)
+        self._record = record = self._record.signed()
         try:
             version = await self._client.metadata.write_record((ELECTIONS, self._name), record.serialize(), before)
         except MetadataConflict:

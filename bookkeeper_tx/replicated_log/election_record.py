@@ -1,20 +1,18 @@
 """The record of an election in the metadata store: who leads, and for how long without a sign of life."""
 
-import json
 import math
 from typing import Any, Final
 
-from attrs import asdict, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
+from bookkeeper_tx.replicated_log.json_record import packed, unpacked
 
 ELECTIONS = "log-elections"
 """Below it is a record for each election, by its name.
 
 It is never deleted, so that its version only grows: whoever sleeps while others lead finds another version.
 """
-
-FORMAT_VERSION = 1
 
 LEASE_S = 10.0
 """The lease of who names none."""
@@ -62,17 +60,18 @@ class ElectionRecord:
         """Seconds from one look of this candidate to the next."""
         return min(self.lease_s / LOOKS_A_LEASE, LOOK_S_MAX)
 
+    def signed(self, resigned: bool = False) -> "ElectionRecord":
+        """Return the next sign of life, or the last."""
+        return evolve(self, signs=self.signs + 1, resigned=resigned)
+
     def serialize(self) -> bytes:
         """Return the bytes of this record."""
-        return json.dumps({"format": FORMAT_VERSION, **asdict(self)}, separators=(",", ":")).encode()
+        return packed(asdict(self))
 
     @classmethod
     def parse(cls, record: bytes, name: str) -> "ElectionRecord":
         """Return what a record says; raises MetadataCorrupt."""
         try:
-            parts = json.loads(record)
-            if parts.pop("format") != FORMAT_VERSION:
-                raise ValueError(f"it is not of format {FORMAT_VERSION}")
-            return cls(**parts)
-        except (ValueError, TypeError, KeyError, AttributeError, InvalidArgument) as error:
+            return cls(**unpacked(record))
+        except (ValueError, TypeError, KeyError, InvalidArgument) as error:
             raise MetadataCorrupt(f"the record of election {name} cannot be understood: {error!r}") from error

@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Final
 
-from attrs import evolve
-
 from bookkeeper_tx.client.core import AnyClient
 from bookkeeper_tx.driver import Promise, Timer, answer_all
 from bookkeeper_tx.errors import BookKeeperError, ClientClosed, MetadataConflict, MetadataUnavailable
@@ -125,7 +123,7 @@ class Lease:
         path = (ELECTIONS, self._name)
         while True:
             # Never the same bytes: a store takes those for what it has written for an earlier call without an answer.
-            self._record = record = evolve(self._record, signs=self._record.signs + 1, resigned=resigned)
+            self._record = record = self._record.signed(resigned)
             try:
                 self._version = await self._client.metadata.write_record(path, record.serialize(), self._version)
                 return True

@@ -1,14 +1,12 @@
 """What a log was created with: the quorums of its ledgers, and the name of its list."""
 
-import json
 from enum import Enum
 
 from attrs import asdict, frozen
 
 from bookkeeper_tx.errors import MetadataCorrupt
 from bookkeeper_tx.model import DigestType
-
-FORMAT_VERSION = 1
+from bookkeeper_tx.replicated_log.json_record import packed, unpacked
 
 
 class LogStage(Enum):
@@ -37,17 +35,14 @@ class LogProperties:
     def serialize(self) -> bytes:
         """Return the record of these properties."""
         enums = {"digest_type": self.digest_type.name, "stage": self.stage.value}
-        parts = {"format": FORMAT_VERSION, **asdict(self), **enums}
-        return json.dumps(parts, separators=(",", ":")).encode()
+        return packed({**asdict(self), **enums})
 
     @classmethod
     def parse(cls, record: bytes, log: str) -> "LogProperties":
         """Return the properties in a record; raises MetadataCorrupt."""
         try:
-            parts = json.loads(record)
-            if parts.pop("format") != FORMAT_VERSION:
-                raise ValueError(f"it is not of format {FORMAT_VERSION}")
+            parts = unpacked(record)
             enums = {"digest_type": DigestType[parts["digest_type"]], "stage": LogStage(parts["stage"])}
             return cls(**{**parts, **enums})
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise MetadataCorrupt(f"the properties of log {log} cannot be understood: {error!r}") from error

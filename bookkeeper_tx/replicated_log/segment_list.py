@@ -5,7 +5,6 @@ Whenever that is full, its older half moves into a chunk: a record that never ch
 the ledgers ``number * CHUNK_COUNT`` and following.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,11 +12,10 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from bookkeeper_tx.errors import InvalidArgument, MetadataCorrupt
+from bookkeeper_tx.replicated_log.json_record import packed, unpacked
 
 CHUNK_COUNT = 128
 """Ledgers of a chunk; the record of the newest part has at most twice as many."""
-
-FORMAT_VERSION = 1
 
 
 @frozen
@@ -109,9 +107,8 @@ def at_time(segments: Sequence[LogSegment], time_ms: int) -> LogSegment | None:
 
 def serialize(segments: SegmentList) -> bytes:
     """Return the record of the newest part of a list."""
-    return _json(
+    return packed(
         {
-            "format": FORMAT_VERSION,
             "next": segments.next_sequence_no,
             "first": segments.first_sequence_no,
             "deleted": segments.deleted_end,
@@ -124,7 +121,7 @@ def serialize(segments: SegmentList) -> bytes:
 def parse(record: bytes, log: str) -> SegmentList:
     """Return the list in a record of ``log``; raises MetadataCorrupt."""
     try:
-        parts = _parts(record)
+        parts = unpacked(record)
         end = int(parts["next"])
         segments = _segments(parts["segments"], end - len(parts["segments"]))
         found = SegmentList(segments, int(parts["first"]), int(parts["deleted"]), bool(parts["deleting"]), end)
@@ -137,13 +134,13 @@ def parse(record: bytes, log: str) -> SegmentList:
 
 def serialize_chunk(segments: Iterable[LogSegment]) -> bytes:
     """Return the record of a full chunk."""
-    return _json({"format": FORMAT_VERSION, "segments": _rows(segments)})
+    return packed({"segments": _rows(segments)})
 
 
 def parse_chunk(record: bytes, number: int, log: str) -> tuple[LogSegment, ...]:
     """Return the ledgers in the record of chunk ``number``; raises MetadataCorrupt."""
     try:
-        found = _segments(_parts(record)["segments"], number * CHUNK_COUNT)
+        found = _segments(unpacked(record)["segments"], number * CHUNK_COUNT)
         if len(found) != CHUNK_COUNT:
             raise ValueError(f"chunk {number} has {len(found)} ledgers, not {CHUNK_COUNT}")
     except (ValueError, TypeError, KeyError) as error:
@@ -160,17 +157,6 @@ def require_name(name: str) -> str:
 
 NAME_LENGTH_MAX = 255
 """Characters of the name of a log."""
-
-
-def _json(parts: dict[str, Any]) -> bytes:
-    return json.dumps(parts, separators=(",", ":")).encode()
-
-
-def _parts(record: bytes) -> Any:
-    parts = json.loads(record)
-    if parts["format"] != FORMAT_VERSION:
-        raise ValueError(f"it has format {parts['format']!r}, this program knows {FORMAT_VERSION}")
-    return parts
 
 
 def _rows(segments: Iterable[LogSegment]) -> list[list[int]]:

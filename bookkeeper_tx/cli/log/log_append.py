@@ -96,7 +96,9 @@ def append(
             try:
                 writer = await logs.open_log_writer(name, **how)
             except LogFenced as error:
-                raise error if leadership is None or leadership.leads() else LeadLost(str(error)) from error
+                if leadership is None or leadership.leads():
+                    raise
+                raise LeadLost(str(error)) from error
             await Appending(reactor, client, writer, leadership).run(file)
 
     try:
