@@ -5,11 +5,11 @@ be none, one without locations comes before the entries: a kill would leave the 
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from bookkeeper_tx.bookie.storage.checked_pieces import Piece
 from bookkeeper_tx.bookie.storage.entry_location import split_location
@@ -71,11 +71,16 @@ class StorageFlush:
             self.left = deque(sorted(self._placed.keys() | snapshot.headers.keys()))
             self._snapshot = snapshot
 
-    def _write_first(self, headers: Mapping[int, HeaderChange]) -> None:
-        """Make one index durable, without locations, of a ledger that may have none; there is another if none may."""
+    def _write_first(self, headers: dict[int, HeaderChange]) -> None:
+        """Make one index durable, without locations, of a ledger that may have none; there is another if none may.
+
+        It is not new any more then: if it has vanished before its locations are written it may come back later, and
+        must not come over another one.
+        """
         for ledger_id, change in headers.items():
             if change.is_new or change.is_doubtful:
                 self._indexes.write([_index_change(ledger_id, change, ())])
+                headers[ledger_id] = evolve(change, is_new=False)
                 break
         self._has_index = True
 

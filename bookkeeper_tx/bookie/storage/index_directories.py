@@ -216,13 +216,10 @@ class IndexDirectories:
         return self._directories[self._choose([each for each in allowed if each != self._failed] or allowed)]
 
     def _forget_unmade(self, ledger_ids: Sequence[int]) -> None:
-        """Choose a directory anew for ledgers that have got no file, or none that a broken disk tells of."""
+        """Choose a directory anew for ledgers that have got no file."""
         for ledger_id in ledger_ids:
             directory = self._of(ledger_id)
-            made = False
-            with contextlib.suppress(OSError):
-                made = self._disk.exists(directory.files.path(ledger_id))
-            if not made:
+            if ledger_id not in directory.writer.named:
                 directory.ledger_ids.discard(ledger_id)
 
     def _find(self, ledger_id: int) -> _IndexDirectory | None:

@@ -1,6 +1,7 @@
 """Writing index files (docs/formats/ledger-index.md): many at a time, which become durable together."""
 
 import contextlib
+import errno
 import os
 from array import array
 from collections.abc import Iterable, Sequence
@@ -69,13 +70,16 @@ class IndexWriter:
     def __init__(self, disk: Disk, indexes: LedgerIndexes) -> None:
         self._disk = disk
         self._indexes = indexes
+        self.named: set[int] = set()
+        """The ledgers whose new files have got their names in a write that has failed then."""
 
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
         """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again.
 
         New files get their names when the bytes of all are on the disk.  So a crash leaves each of them whole or not
         there, and of the other files any of their sectors as before: an entry without a location is still in the
-        journal.
+        journal.  A file that has got its name before a write failed is not made once more after it has vanished: it may
+        come back, and must not come over another one.
         """
         paths = [self._indexes.path(change.ledger_id) for change in changes]
         with closing(self._disk.sync_group(self._indexes.directory)) as group:
@@ -93,10 +97,14 @@ class IndexWriter:
             group.sync()
             for change, path in zip(changes, paths, strict=True):
                 if change.is_new:
+                    if change.ledger_id in self.named and not self._disk.exists(path):
+                        raise FileNotFoundError(errno.ENOENT, "the index has vanished", path)
                     self._disk.rename(path + NEW_SUFFIX, path)
+                    self.named.add(change.ledger_id)
                     self._indexes.replaced(change.ledger_id)
             named = (path for change, path in zip(changes, paths, strict=True) if change.is_new or change.is_doubtful)
             group.sync_directories(self._directories_above(named))
+        self.named.difference_update(change.ledger_id for change in changes)
         return written
 
     def set_needs_integrity_check(self, needed: bool) -> None:
@@ -135,6 +143,7 @@ class IndexWriter:
                     left.append(ledger_id)
                     log.error("index {path} of a deleted ledger stays for now: {error}", path=path, error=error)
                 self._indexes.replaced(ledger_id)
+            self.named.difference_update(ledger_ids)
             group.sync_directories(sorted({os.path.dirname(path) for path in paths}))
         for ledger_id, path in zip(ledger_ids, paths, strict=True):
             if ledger_id >= SCOPED_MIN:

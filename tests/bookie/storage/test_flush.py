@@ -91,6 +91,21 @@ def test_one_index_comes_before_the_entries_while_there_may_be_none(
         flush.indexes_deleted()
 
 
+def test_an_index_that_vanishes_before_its_locations_are_written_is_not_made_once_more(
+    disk: CrashingDisk, flush: StorageFlush, indexes: LedgerIndexes
+) -> None:
+    """It would be lost when the other one comes back."""
+    snapshot = snapshot_of(3, 5)
+    flush.begin(snapshot)
+    disk.rename(indexes.path(3), f"{DIRECTORY}/away")
+    with pytest.raises(FileNotFoundError):
+        flush.write_slice()
+    flush.begin(snapshot)
+    disk.rename(f"{DIRECTORY}/away", indexes.path(3))
+    assert flush.write_slice().ledger_ids == [3, 5]
+    assert located(indexes, 3, 5) == [3, 5]
+
+
 @pytest.mark.parametrize("before", ["nothing", "an index that a kill has left, in the page cache only"])
 @pytest.mark.parametrize("seed", range(10))
 def test_no_power_cut_leaves_entries_and_no_index(seed: int, before: str) -> None:

@@ -97,6 +97,31 @@ def test_a_new_file_has_its_name_only_when_it_is_whole(disk: CrashingDisk, index
     assert indexes.read_header(5) is None
 
 
+def test_a_new_file_that_vanishes_after_its_write_has_failed_is_not_made_once_more(
+    disk: CrashingDisk, indexes: LedgerIndexes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be lost when the other one comes back."""
+
+    def fail(path: str) -> None:
+        raise OSError(errno.EIO, f"no sync of {path}")
+
+    writer = IndexWriter(disk, indexes)
+    changes = [IndexChange(each, HEADER, [placed(0, 1)], is_new=True) for each in (5, 6)]
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "sync_directory", fail)
+        with pytest.raises(OSError, match="no sync"):
+            writer.write(changes)
+    disk.rename(indexes.path(5), f"{DIRECTORY}/away")
+    with pytest.raises(FileNotFoundError, match="the index has vanished"):
+        writer.write(changes)
+    disk.rename(f"{DIRECTORY}/away", indexes.path(5))
+    writer.write(changes)
+    assert [indexes.last_entry(each) for each in (5, 6)] == [(0, 1028)] * 2
+    writer.delete([5])
+    writer.write(changes)
+    assert indexes.last_entry(5) == (0, 1028)
+
+
 def test_a_new_file_needs_a_header(disk: CrashingDisk, indexes: LedgerIndexes) -> None:
     with pytest.raises(ValueError, match="header"):
         write(disk, indexes, 5, None, [placed(0, 1)], True)
