@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bookkeeper_tx.errors import BookieIdInUse, BookieUnavailable, InvalidArgument, MetadataConflict
+from bookkeeper_tx.errors import BookieIdInUse, BookieUnavailable, InvalidArgument, MetadataConflict, NoSuchLedger
 from bookkeeper_tx.model import Replication
-from tests.metadata.contract import INFO, OTHER_INFO, Cluster, scenario
+from tests.metadata.contract import INFO, METADATA, OTHER_INFO, Cluster, scenario
 
 
 @scenario
@@ -112,6 +112,19 @@ async def those_with_a_cookie_are_listed(cluster: Cluster) -> None:
     await store.write_cookie("a:1", b"5\none", None)
     await store.write_cookie("b:1", b"5\none", None)
     assert await store.cookie_bookies() == {"a:1", "b:1"}
+
+
+@scenario
+async def the_latest_metadata_of_a_ledger_is_read(cluster: Cluster) -> None:
+    store, other = await cluster.open(), await cluster.open()
+    await store.initialize()
+    created = await other.create_ledger(7, METADATA)
+    assert await store.read_latest_ledger(7) == created
+    closed = await other.write_ledger(7, created.metadata.with_close(41, 1000), created.version)
+    assert await store.read_latest_ledger(7) == closed
+    await other.delete_ledger(7)
+    with pytest.raises(NoSuchLedger, match="7"):
+        await store.read_latest_ledger(7)
 
 
 @scenario

@@ -1,7 +1,8 @@
 """Ledgers that have entries in logs, but no index here: deleted ones, or such whose index somebody has lost.
 
 Of the latter the entry logs are all that is left, and an index can be made anew from them.  So a ledger is gone only if
-it was deleted here since the start, or the metadata store says so, as of garbage that has an index.
+it was deleted here since the start, or the metadata store says so, as of garbage that has an index.  Unlike that it was
+not listed before, so no server of the store may answer that is behind the others.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -74,7 +75,7 @@ class AbsentLedgers:
 
     async def _is_gone(self, ledger_id: int) -> bool:
         try:
-            stored = await self._store.read_ledger(ledger_id)
+            stored = await self._store.read_latest_ledger(ledger_id)
         except NoSuchLedger:
             return True
         except MetadataCorrupt:

@@ -1,6 +1,6 @@
 """Ledger metadata in ZooKeeper: a node per ledger."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from kazoo import exceptions
@@ -64,6 +64,13 @@ class ZooKeeperLedgers:
             raise no_such(ledger_id)
         return stored
 
+    async def read_latest(self, ledger_id: int) -> Versioned:
+        """Read from a server that knows all that was written before this call."""
+        stored: Versioned | None = await self._synced(lambda: self._read(ledger_id))
+        if stored is None:
+            raise no_such(ledger_id)
+        return stored
+
     async def _read(self, ledger_id: int) -> Versioned | None:
         try:
             answer = await self._requests.insist("get", self._tree().path(ledger_id))
@@ -123,13 +130,20 @@ class ZooKeeperLedgers:
     async def ids(self, scope_id: int | None) -> list[int]:
         """Return the ids of a scope, of all scopes for None, ascending.
 
-        The time limit holds for each range, not for the whole: there may be any number of ledgers.  A new session may
-        be on a server that is behind the one that was synced, so the list begins anew with it.
+        The time limit holds for each range, not for the whole: there may be any number of ledgers.
+        """
+        found: list[int] = await self._synced(lambda: self._ids_in_session(scope_id))
+        return found
+
+    async def _synced(self, read: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Return what ``read()`` returns in a session whose server knows all that was written before.
+
+        A new session may be on a server that is behind the one that was synced, so all begins anew with it.
         """
         while True:
             await self._requests.within(self._requests.insist("sync", self._tree().root))
             session_id = self._requests.session_id
-            found = await self._ids_in_session(scope_id)
+            found = await read()
             if self._requests.session_id == session_id:
                 return found
 

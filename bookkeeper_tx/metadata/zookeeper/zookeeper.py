@@ -97,6 +97,9 @@ class ZooKeeperMetadataStore:
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
         return self._operate(self._ledgers.read(ledger_id))
 
+    def read_latest_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        return self._operate(self._ledgers.read_latest(ledger_id))
+
     def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
         return self._operate(self._ledgers.write(ledger_id, metadata, version))
 

@@ -65,11 +65,18 @@ class Store:
 
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
         self.calls.append(("read", ledger_id))
+        return self._read(ledger_id)
+
+    def _read(self, ledger_id: int) -> Deferred[Versioned]:
         if self.read_error is not None:
             return fail(self.read_error)
         if ledger_id not in self.ledgers:
             return fail(NoSuchLedger())
         return self._answer(Versioned(self.ledgers[ledger_id], 0))
+
+    def read_latest_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        self.calls.append(("read latest", ledger_id))
+        return self._read(ledger_id)
 
     def lock_replication(self, ledger_id: int, bookie_id: str) -> Deferred[bool]:
         assert bookie_id == BOOKIE

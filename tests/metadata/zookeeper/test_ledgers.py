@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from kazoo import exceptions
 
 from bookkeeper_tx.errors import LedgerExists, MetadataConflict, MetadataCorrupt, NoSuchLedger
 from bookkeeper_tx.metadata.ledger_record.serialization import parse, serialize
@@ -223,6 +224,26 @@ def test_a_list_that_two_sessions_have_read_begins_anew(world: World, monkeypatc
     monkeypatch.setattr(world.server.__class__, "children", lambda _, path: stale_children(path))
     assert result_of(store.list_ledgers()) == [1, 10_000, 2**40]
     assert len(expired) == 1
+
+
+def test_the_latest_metadata_is_read_in_the_session_that_was_synced(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, session = world.open()
+    created = result_of(store.create_ledger(1, METADATA))
+    node, asked = world.server.node, []
+
+    def answer(path: str) -> Any:
+        """As of a server that is behind, to which a new session has come: there is no ledger yet."""
+        asked.append(session.session_id)
+        if len(asked) == 1:
+            session.expire()
+            raise exceptions.NoNodeError
+        return node(path)
+
+    monkeypatch.setattr(world.server.__class__, "node", lambda _, path: answer(path))
+    assert result_of(store.read_latest_ledger(1)) == created
+    assert len(set(asked)) == 2
 
 
 @pytest.mark.slow

@@ -77,6 +77,9 @@ class StoreSession:
     def read_ledger(self, ledger_id: int) -> Deferred[Versioned]:
         return self._ask(partial(self._find, ledger_id))
 
+    def read_latest_ledger(self, ledger_id: int) -> Deferred[Versioned]:
+        return self.read_ledger(ledger_id)
+
     def write_ledger(self, ledger_id: int, metadata: LedgerMetadata, version: int) -> Deferred[Versioned]:
         def write() -> Versioned:
             if self._find(ledger_id).version != version:
