@@ -44,6 +44,12 @@ def pulsar_class_path() -> tuple[Path, ...]:
 
 
 @cache
+def pulsar_offloader() -> Path:
+    """Pulsar's offloader to a file system, fetched if need be, 50 MB; raises as :func:`class_path` does."""
+    return fetch(lockfile.read("pulsar-offloader.lock"))[0]
+
+
+@cache
 def ecj() -> Path:
     """The Eclipse compiler for Java: the wheel's JVM has no javac."""
     return fetch(lockfile.read("ecj.lock"))[0]

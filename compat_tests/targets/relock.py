@@ -1,7 +1,8 @@
 """Write the lock files anew. For maintainers; needs ``mvn`` and a JDK, which nothing else here does.
 
     python -m compat_tests.targets.relock            every lock
-    python -m compat_tests.targets.relock 4.18.0     one release (or: ecj, pulsar, 4.18.0-http, 4.17.3-etcd)
+    python -m compat_tests.targets.relock 4.18.0     one release
+                                                     (or: ecj, pulsar, pulsar-offloader, 4.18.0-http, 4.17.3-etcd)
 
 Maven resolves the release's runtime dependencies under the release's own dependency management; the jars are then
 fetched the way the tests fetch them and hashed. Look at the difference before you commit it: Maven Central never
@@ -25,6 +26,9 @@ from compat_tests.targets.lockfile import Jar
 
 #: The newest compiler that still runs on Java 11.
 _ECJ = Jar("org.eclipse.jdt", "ecj", "3.33.0", "", "")
+
+#: The offloader of the release nearest to that of the broker for which one is published.
+_OFFLOADER = Jar("org.apache.pulsar", "tiered-storage-file-system", "4.0.8", "", "")
 
 #: Replacements, by release. The client of ZooKeeper 3.4.13 in 4.9.2 cannot resolve any address on Java 14 and later
 #: (it parses the text of an InetSocketAddress, which changed), so 4.9.2 runs with the 3.6 client
@@ -135,10 +139,14 @@ def with_hashes(unlocked: list[Jar]) -> list[Jar]:
 
 def main(names: list[str]) -> None:
     """Write the lock files named, or all of them."""
-    more = (f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj", "pulsar", f"{lockfile.WITH_ETCD}{_ETCD_SUFFIX}")
+    pulsar = ("pulsar", "pulsar-offloader")
+    more = (f"{lockfile.RELEASES[-1]}{_HTTP_SUFFIX}", "ecj", *pulsar, f"{lockfile.WITH_ETCD}{_ETCD_SUFFIX}")
     for name in names or [*lockfile.RELEASES, *more]:
         if name == "ecj":
             filename, heading, found = "ecj.lock", "The Eclipse compiler for Java", [_ECJ]
+        elif name == "pulsar-offloader":
+            filename, found = "pulsar-offloader.lock", [_OFFLOADER]
+            heading = "Pulsar's offloader to a file system, a NAR with all that it needs"
         elif name == "pulsar":
             filename, found = f"pulsar-{lockfile.PULSAR}.lock", resolve(broker_project())
             heading = f"Pulsar {lockfile.PULSAR}: the runtime dependencies of org.apache.pulsar:pulsar-broker"

@@ -73,6 +73,10 @@ def test_the_broker_of_pulsar_is_locked_with_its_client_of_bookkeeper():
     assert [jar.version for jar in jars if jar.artifact == "bookkeeper-server"] == ["4.17.2"]
 
 
+def test_the_offloader_is_locked():
+    assert [jar.artifact for jar in read("pulsar-offloader.lock")] == ["tiered-storage-file-system"]
+
+
 def test_the_driver_for_etcd_is_locked_with_the_client_of_etcd_that_pulsar_has():
     jars = etcd_lock(WITH_ETCD)
     assert jars == sorted(jars)

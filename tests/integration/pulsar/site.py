@@ -18,6 +18,7 @@ from compat_tests.targets.unavailable import Unavailable
 from compat_tests.targets.zookeeper import ZooKeeper
 from tests.integration.pulsar.admin import Admin
 from tests.integration.pulsar.broker import Broker
+from tests.integration.pulsar.offloader import offloader_settings
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "pulsar.md"
 
@@ -175,6 +176,7 @@ def running_site(work_dir: Path) -> Iterator[Site]:
     with ZooKeeper(work_dir / "zookeeper") as zookeeper:
         settings = {**guide_settings("broker.conf"), **TEST_SETTINGS}
         (work_dir / "broker").mkdir()
+        settings.update(offloader_settings(work_dir / "offloader"))
         broker = Broker(zookeeper.hosts, work_dir / "broker", settings)
         broker.initialise_metadata()
         begun = _children(zookeeper)
