@@ -167,6 +167,9 @@ class IndexDirectories:
                     results = self._write_in(directory, here)
                     written.update(zip((each.ledger_id for each in here), results, strict=True))
         except BaseException:
+            for each in changes:
+                if each.is_new and each.ledger_id in written:  # and comes again
+                    self._of(each.ledger_id).writer.named_ids.add(each.ledger_id)
             self._forget_unmade(new)
             raise
         return [written[each.ledger_id] for each in changes]
@@ -216,11 +219,15 @@ class IndexDirectories:
         return self._directories[self._choose([each for each in allowed if each != self._failed] or allowed)]
 
     def _forget_unmade(self, ledger_ids: Sequence[int]) -> None:
-        """Choose a directory anew for ledgers that have got no file."""
+        """Choose a directory anew for ledgers that have got no file, or none that a broken disk tells of."""
         for ledger_id in ledger_ids:
             directory = self._of(ledger_id)
-            if ledger_id not in directory.writer.named:
+            named_ids, made = directory.writer.named_ids, False
+            with contextlib.suppress(OSError):
+                made = self._disk.exists(directory.files.path(ledger_id)) or ledger_id in named_ids
+            if not made:
                 directory.ledger_ids.discard(ledger_id)
+                named_ids.discard(ledger_id)
 
     def _find(self, ledger_id: int) -> _IndexDirectory | None:
         return next((each for each in self._directories.values() if ledger_id in each.ledger_ids), None)

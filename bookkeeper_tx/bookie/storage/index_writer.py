@@ -70,8 +70,8 @@ class IndexWriter:
     def __init__(self, disk: Disk, indexes: LedgerIndexes) -> None:
         self._disk = disk
         self._indexes = indexes
-        self.named: set[int] = set()
-        """The ledgers whose new files have got their names in a write that has failed then."""
+        self.named_ids: set[int] = set()
+        """The ledgers whose new files have got their names, of changes that come again since a write has failed."""
 
     def write(self, changes: Sequence[IndexChange]) -> list[WrittenLocations]:
         """Make ``changes``, of one ledger each, durable.  After an OSError the same ones can be written again.
@@ -97,14 +97,10 @@ class IndexWriter:
             group.sync()
             for change, path in zip(changes, paths, strict=True):
                 if change.is_new:
-                    if change.ledger_id in self.named and not self._disk.exists(path):
-                        raise FileNotFoundError(errno.ENOENT, "the index has vanished", path)
-                    self._disk.rename(path + NEW_SUFFIX, path)
-                    self.named.add(change.ledger_id)
-                    self._indexes.replaced(change.ledger_id)
+                    self._name(change.ledger_id, path)
             named = (path for change, path in zip(changes, paths, strict=True) if change.is_new or change.is_doubtful)
             group.sync_directories(self._directories_above(named))
-        self.named.difference_update(change.ledger_id for change in changes)
+        self.named_ids.difference_update(change.ledger_id for change in changes)
         return written
 
     def set_needs_integrity_check(self, needed: bool) -> None:
@@ -143,7 +139,7 @@ class IndexWriter:
                     left.append(ledger_id)
                     log.error("index {path} of a deleted ledger stays for now: {error}", path=path, error=error)
                 self._indexes.replaced(ledger_id)
-            self.named.difference_update(ledger_ids)
+            self.named_ids.difference_update(ledger_ids)
             group.sync_directories(sorted({os.path.dirname(path) for path in paths}))
         for ledger_id, path in zip(ledger_ids, paths, strict=True):
             if ledger_id >= SCOPED_MIN:
@@ -169,6 +165,19 @@ class IndexWriter:
         except FileExistsError:
             self._disk.remove(path)
         return self._disk.create(path)
+
+    def _name(self, ledger_id: int, path: str) -> None:
+        if ledger_id in self.named_ids and not self._disk.exists(path):
+            raise FileNotFoundError(errno.ENOENT, "the index has vanished", path)
+        try:
+            self._disk.rename(path + NEW_SUFFIX, path)
+        except OSError:  # it may have been done all the same
+            with contextlib.suppress(OSError):
+                if self._disk.exists(path):
+                    self.named_ids.add(ledger_id)
+            raise
+        self.named_ids.add(ledger_id)
+        self._indexes.replaced(ledger_id)
 
     def _directories_above(self, paths: Iterable[str]) -> list[str]:
         """Return the directories in which the names of these files may be new.

@@ -35,7 +35,7 @@ class HeaderChange:
 
 @frozen
 class Snapshot:
-    """The part of the storage that was in memory only, at one moment; it only shrinks, as its ledgers are flushed."""
+    """The part of the storage that was in memory only, at one moment; it shrinks as its ledgers are flushed."""
 
     entries: WriteCache
     headers: dict[int, HeaderChange]

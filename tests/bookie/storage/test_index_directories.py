@@ -34,8 +34,8 @@ def both(disk: CrashingDisk) -> CrashingDisk:
     return disk
 
 
-def opened(disk: CrashingDisk, choose: object = first) -> IndexDirectories:
-    indexes = IndexDirectories(disk, disks_of(disk, *ALL), 4, choose)  # type: ignore[arg-type]
+def opened(disk: CrashingDisk, choose: object = first, *more: str) -> IndexDirectories:
+    indexes = IndexDirectories(disk, disks_of(disk, *ALL, *more), 4, choose)  # type: ignore[arg-type]
     list(indexes.ledger_ids())
     return indexes
 
@@ -131,6 +131,65 @@ def test_a_file_that_has_its_name_already_is_made_again_in_the_same_place(
     assert where(disk, 1) == [DIRECTORY]
     indexes.write([made(1)])
     assert where(disk, 1) == [DIRECTORY]
+
+
+def test_a_file_that_another_directory_has_failed_beside_is_made_again_in_the_same_place(disk: CrashingDisk) -> None:
+    third = "/third/current"
+    disk.make_directories(third)
+    choices = iter([DIRECTORY, SECOND, third, third])
+    indexes = opened(disk, lambda _: next(choices), third)
+    disk.broken_directories = {SECOND}
+    with pytest.raises(OSError, match="Input/output"):
+        indexes.write([made(1), made(2)])
+    disk.rename(LedgerIndexes(disk, DIRECTORY, 1).path(1), "/away")
+    disk.broken_directories = ()
+    with pytest.raises(FileNotFoundError, match="the index has vanished"):
+        indexes.write([made(1), made(2)])
+    disk.rename("/away", LedgerIndexes(disk, DIRECTORY, 1).path(1))
+    indexes.write([made(1), made(2)])
+    assert [list(LedgerIndexes(disk, each, 1).ledger_ids()) for each in (DIRECTORY, SECOND, third)] == [[1], [], [2]]
+
+
+def test_a_file_whose_name_was_given_by_a_rename_that_has_failed_is_made_again_in_the_same_place(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = iter(ALL)
+    indexes = opened(disk, lambda _: next(choices))
+    rename = disk.rename
+
+    def fail(path: str, new_path: str) -> None:
+        rename(path, new_path)
+        raise OSError(errno.EIO, "it was done all the same", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "rename", fail)
+        with pytest.raises(OSError, match="all the same"):
+            indexes.write([made(1)])
+    disk.rename(LedgerIndexes(disk, DIRECTORY, 1).path(1), "/away")
+    with pytest.raises(FileNotFoundError, match="the index has vanished"):
+        indexes.write([made(1)])
+    disk.rename("/away", LedgerIndexes(disk, DIRECTORY, 1).path(1))
+    indexes.write([made(1)])
+    assert where(disk, 1) == [DIRECTORY]
+
+
+def test_a_new_file_on_a_disk_that_is_broken_then_is_made_elsewhere(
+    disk: CrashingDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = iter(ALL)
+    indexes = opened(disk, lambda _: next(choices))
+
+    def fail(path: str) -> None:
+        disk.broken_directories = {DIRECTORY}
+        raise OSError(errno.EIO, "names are not on the disk", path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "sync_directory", fail)
+        with pytest.raises(OSError, match="names are not on the disk"):
+            indexes.write([made(1)])
+    indexes.write([made(1)])
+    disk.broken_directories = ()
+    assert LedgerIndexes(disk, SECOND, 1).read_header(1) is not None
 
 
 def test_a_move_that_a_java_bookie_has_begun_is_finished(disk: CrashingDisk) -> None:
