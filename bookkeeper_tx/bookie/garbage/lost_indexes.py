@@ -68,7 +68,7 @@ def _ledgers_in(disk: Disk, directory: str, name: LogName) -> Iterable[int]:
 
 async def _is_here(store: MetadataStore, bookie_id: BookieId, ledger_id: int) -> bool:
     try:
-        stored = await store.read_ledger(ledger_id)
+        stored = await store.read_latest_ledger(ledger_id)
     except (NoSuchLedger, MetadataCorrupt):
         return False
     return any(bookie_id in fragment.ensemble for fragment in stored.metadata.fragments)

@@ -35,7 +35,7 @@ async def ledger_facts(
     facts = LedgerFacts()
     for ledger_id in ledger_ids:
         try:
-            found = (await store.read_ledger(ledger_id)).metadata
+            found = (await store.read_latest_ledger(ledger_id)).metadata
         except NoSuchLedger:
             facts.gone.add(ledger_id)
             continue

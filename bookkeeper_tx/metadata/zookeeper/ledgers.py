@@ -141,8 +141,8 @@ class ZooKeeperLedgers:
         A new session may be on a server that is behind the one that was synced, so all begins anew with it.
         """
         while True:
-            await self._requests.within(self._requests.insist("sync", self._tree().root))
             session_id = self._requests.session_id
+            await self._requests.within(self._requests.insist("sync", self._tree().root))
             found = await read()
             if self._requests.session_id == session_id:
                 return found

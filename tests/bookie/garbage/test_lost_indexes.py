@@ -40,6 +40,7 @@ def test_it_is_refused_while_the_store_names_the_bookie_for_any_of_them(stored: 
     bench.store.ledgers = {kept: bench.store.ledgers[kept]}
     with pytest.raises(RefusedToStart, match=rf"\.log has entries of ledger {kept}, .* bktx bookie rebuild-index"):
         look(bench)
+    assert {each[0] for each in bench.store.calls} == {"read latest"}
 
 
 def test_logs_of_ledgers_that_are_gone_or_elsewhere_are_garbage(stored: Bench) -> None:

@@ -242,8 +242,11 @@ def test_the_latest_metadata_is_read_in_the_session_that_was_synced(
         return node(path)
 
     monkeypatch.setattr(world.server.__class__, "node", lambda _, path: answer(path))
+    begun = len(world.server.requests)
     assert result_of(store.read_latest_ledger(1)) == created
     assert len(set(asked)) == 2
+    named = [name for name, _ in world.server.requests[begun:] if name in ("sync", "get")]
+    assert named == ["sync", "get"] * 2
 
 
 @pytest.mark.slow
