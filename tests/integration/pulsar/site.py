@@ -173,10 +173,10 @@ def _url(topic: str) -> str:
 def running_site(work_dir: Path) -> Iterator[Site]:
     """Start everything in the order of the guide, and stop it in the opposite one."""
     pulsar = pulsar_client()
+    offloader = offloader_settings(work_dir / "offloader")
     with ZooKeeper(work_dir / "zookeeper") as zookeeper:
-        settings = {**guide_settings("broker.conf"), **TEST_SETTINGS}
+        settings = {**guide_settings("broker.conf"), **TEST_SETTINGS, **offloader}
         (work_dir / "broker").mkdir()
-        settings.update(offloader_settings(work_dir / "offloader"))
         broker = Broker(zookeeper.hosts, work_dir / "broker", settings)
         broker.initialise_metadata()
         begun = _children(zookeeper)

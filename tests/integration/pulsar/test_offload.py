@@ -17,11 +17,12 @@ def offloaded(site: Site, topic: str) -> list[int]:
     return [ledger["ledgerId"] for ledger in site.admin.ledgers(topic) if ledger["offloaded"]]
 
 
-def test_what_was_offloaded_leaves_the_bookies_and_is_read_all_the_same(site: Site) -> None:
+def test_what_was_offloaded_is_deleted_in_bookkeeper_and_read_all_the_same(site: Site) -> None:
     topic = site.new_topic()
     site.subscribe(topic, "keeps the ledgers").close()
     site.send(topic, MESSAGES)
     *full, last = site.admin.ledger_ids(topic)
+    assert len(full) == LEDGERS
     site.admin.put(f"{topic}/offload", {"ledgerId": last, "entryId": 0, "partitionIndex": -1})
 
     def status() -> Any:
@@ -35,7 +36,7 @@ def test_what_was_offloaded_leaves_the_bookies_and_is_read_all_the_same(site: Si
         site.admin.post(f"{topic}/trim")
         return site.known_ledgers() & set(full)
 
-    wait_until(lambda: not left(), "the bookies' copies are deleted")
+    wait_until(lambda: not left(), "what was offloaded is deleted in BookKeeper")
     site.unload(topic)
     assert site.read(topic, len(MESSAGES)) == MESSAGES
     assert last in site.known_ledgers()
