@@ -191,6 +191,7 @@ class LedgerStorage:
             if ledger.master_key or not (ledger.limbo or ledger.keyless):
                 raise Unauthorized(f"ledger {ledger_name(ledger_id)} has another password")
             # Who made it did not know the key, from metadata or from entry logs: as with Java the first wins.
+            limits.check_ledger(ledger_id, master_key)
             ledger.master_key = master_key
             self._unflushed.change(ledger)
             return ledger, True

@@ -7,7 +7,7 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.storage.ledger_storage import Ledger
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
-from bookkeeper_tx.errors import RefusedToStart, StorageFailed, Unauthorized
+from bookkeeper_tx.errors import BadRequest, RefusedToStart, StorageFailed, Unauthorized
 from bookkeeper_tx.model import ledger_name
 
 log = Logger()
@@ -37,12 +37,13 @@ class StorageSink:
         """Records of deleted ledgers."""
 
     def key(self, ledger_id: int, master_key: bytes) -> None:
-        """Take a master key.  A key in an index wins: it was checked when it was stored."""
+        """Take a master key.  A key in an index wins: it was checked when it was stored.  One that none can hold is
+        passed over: it was journaled for a ledger in limbo, and none of it would ever be flushed."""
         try:
             self._storage.open_for(ledger_id, master_key)
-        except Unauthorized:
+        except (Unauthorized, BadRequest) as error:
             name = ledger_name(ledger_id)
-            log.warn("the journal has another key for ledger {ledger_id} than its index", ledger_id=name)
+            log.warn("a key in the journal of ledger {ledger_id} is not its: {error}", ledger_id=name, error=error)
         self._known(ledger_id)
 
     def fence(self, ledger_id: int) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from bookkeeper_tx.bookie.storage.ledger_storage import LedgerStorage
-from bookkeeper_tx.errors import NoSuchEntry, RefusedToStart, Unauthorized, UnknownLedgerState
+from bookkeeper_tx.bookie.storage.replay_sink import StorageSink
+from bookkeeper_tx.errors import BadRequest, NoSuchEntry, RefusedToStart, Unauthorized, UnknownLedgerState
 from tests.bookie.crashing_disk import DIRECTORY, CrashingDisk
 from tests.bookie.seams import KEY, LEDGER, OTHER_KEY, SCOPED, entry, run_of
 from tests.bookie.storage.storages import MARK, add, flush, new_storage, read
@@ -47,6 +48,21 @@ def test_an_entry_that_may_be_lost_is_not_missing_but_unknown_until_the_ledger_i
     disk.restart()
     with pytest.raises(NoSuchEntry):
         read(opened(disk), ledger_id, 3)
+
+
+def test_a_key_that_no_index_can_hold_is_neither_taken_nor_replayed(disk: CrashingDisk) -> None:
+    storage = new_storage(disk, DIRECTORY)
+    ledger, _ = storage.open_for(LEDGER, b"")
+    storage.limbo.enter(ledger, True)
+    flush(storage)
+    with pytest.raises(BadRequest, match="a master key has 20 bytes, not 2000"):
+        storage.open_for(LEDGER, b"x" * 2000)
+    again = new_storage(disk, DIRECTORY, serving=False)
+    sink = StorageSink(again)
+    sink.key(LEDGER, b"x" * 2000)
+    sink.finish()
+    flush(again)
+    assert again.open_for(LEDGER, KEY)[1]
 
 
 def test_a_read_that_began_in_limbo_does_not_end_with_a_missing_entry(disk: CrashingDisk) -> None:
