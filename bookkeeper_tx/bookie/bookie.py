@@ -24,6 +24,7 @@ from bookkeeper_tx.bookie.journal.records import deleted_record
 from bookkeeper_tx.bookie.kept_status import KeptStatus
 from bookkeeper_tx.bookie.operations.dispatch import Dispatch, Measured
 from bookkeeper_tx.bookie.start_check import check_entries
+from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.replay_sink import ReplayTooLong, StorageSink
 from bookkeeper_tx.bookie.storage.several.opened import storage_of
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage, storages_of
@@ -128,6 +129,10 @@ class Bookie:
         self.on_unindexed: Callable[[], Awaitable[None]] = _nothing
         """Called after the replay if there was no index before it, though the bookie has flushed; it may refuse."""
         self._unindexed = False
+        self.on_passed_over: Callable[[Sequence[int]], Awaitable[None]] = _pass
+        """Called after the replay with the ledgers that were not here, and it is not in the journal that they were
+        deleted; it may refuse."""
+        self._passed_over = LedgerIds()
         self.on_clean_stop: Callable[[], None] = lambda: None
         """Called at the end of a stop that has lost nothing."""
         self._disk_check = DiskCheck(
@@ -159,6 +164,8 @@ class Bookie:
             await self.on_unindexed()
             if self._config.local_consistency_check:
                 await self._worker.run(self._check_entries)
+        if passed_over := list(self._passed_over.ascending()):
+            await self.on_passed_over(passed_over)
         if self._read_only:
             # Also when it can be written again: the replay has left undone what has to come before.
             await self._journal.stop()
@@ -217,6 +224,7 @@ class Bookie:
             way_out = self._at_start.way_out(mark, self._read_only, self._unindexed)
             raise RefusedToStart(f"{error}. {way_out}") from error
         sink.finish()
+        self._passed_over = sink.passed_over
         if self._config.local_consistency_check and not self._unindexed:
             self._check_entries()
         if replayed.entry_count:
@@ -306,6 +314,10 @@ class Bookie:
 
 
 async def _nothing() -> None:
+    pass
+
+
+async def _pass(ledger_ids: Sequence[int]) -> None:
     pass
 
 

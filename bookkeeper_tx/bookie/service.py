@@ -21,7 +21,7 @@ from bookkeeper_tx.bookie.directories import Directories
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.collector import GarbageCollector
 from bookkeeper_tx.bookie.garbage.collectors import GarbageCollectors
-from bookkeeper_tx.bookie.garbage.lost_indexes import refuse_lost_indexes
+from bookkeeper_tx.bookie.garbage.lost_indexes import refuse_lost_indexes, refuse_passed_over
 from bookkeeper_tx.bookie.identity import Identity
 from bookkeeper_tx.bookie.integrity.run_note import RunNote
 from bookkeeper_tx.bookie.listening import BACKLOG, Address, bind
@@ -228,6 +228,7 @@ class BookieService(Service):
             # After a kill without entries in the journal there may be some of which neither index nor journal knows.
             if self._config.journal_data_written or not tells_of_loss:
                 bookie.on_unindexed = refuse
+                bookie.on_passed_over = partial(refuse_passed_over, self._store, bookie_id)
             await bookie.start()
             if not directories.read_only:
                 if not tells_of_loss:
@@ -242,6 +243,7 @@ class BookieService(Service):
         integrity.before_replay(directories, identity.lost)
         if not integrity.loss_known:
             bookie.on_unindexed = refuse
+            bookie.on_passed_over = partial(refuse_passed_over, self._store, bookie_id)
         bookie.on_clean_stop = integrity.stopped_cleanly
         await bookie.start()
         await integrity.before_serving()

@@ -1,7 +1,7 @@
 """bookkeeper_tx.bookie.bookie: a start on what a killed bookie has left, over real journal and storage."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,6 +49,7 @@ class Started:
         read_only: bool = False,
         more_journals: Any = (),
         on_unindexed: Any = None,
+        on_passed_over: Any = None,
         **settings: Any,
     ) -> None:
         self.clock = Clock()
@@ -59,6 +60,7 @@ class Started:
             *parts, check_directories=check_directories, read_only=read_only, more_journals=more_journals
         )
         self.bookie.on_unindexed = on_unindexed or self.bookie.on_unindexed
+        self.bookie.on_passed_over = on_passed_over or self.bookie.on_passed_over
         starting = Deferred.fromCoroutine(self.bookie.start())
         self.flushing.step()
         result_of(starting)
@@ -132,6 +134,37 @@ def test_a_start_without_indexes_may_be_refused_before_anything_is_written_unles
         with pytest.raises(RefusedToStart, match="no indexes"):
             Started(disk, on_unindexed=refuse)
         assert (disk.exists(index), disk.read(f"{DIRECTORY}/lastMark")) == (False, mark)
+
+
+@index_files_only
+def test_a_start_tells_of_ledgers_in_the_journal_whose_indexes_are_not_there_before_the_mark_is_moved(
+    disk: CrashingDisk,
+) -> None:
+    told: list[Sequence[int]] = []
+
+    async def refuse(ledger_ids: Sequence[int]) -> None:
+        told.append(ledger_ids)
+        raise RefusedToStart("an index is gone")
+
+    bookie = Started(disk, on_passed_over=refuse)
+    for ledger_id in (LEDGER, OTHER_LEDGER):
+        bookie.ask(AddRequests(0x02010000, KEY, run_of(0, 41, ledger_id=ledger_id)))
+    bookie.clock.advance(30)
+    bookie.flushing.run_all()
+    assert [bookie.add(each)[8:12] for each in range(1, 4)] == [bytes(4)] * 3
+    index = f"{DIRECTORY}/0/{LEDGER:x}/{LEDGER:x}.idx"
+    disk.rename(index, "/away")
+    for _ in range(2):
+        disk.kill()
+        disk.restart()
+        with pytest.raises(RefusedToStart, match="an index is gone"):
+            Started(disk, on_passed_over=refuse)
+    assert told == [[LEDGER]] * 2
+    disk.rename("/away", index)
+    disk.kill()
+    disk.restart()
+    bookie = Started(disk, on_passed_over=refuse)
+    assert [bookie.read(each) for each in range(4)] == [entry(each) for each in range(4)]
 
 
 @index_files_only

@@ -11,7 +11,9 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bookkeeper_tx.bookie.disk import Disk
-from bookkeeper_tx.bookie.journal.last_mark import LogMark, write_last_mark
+from bookkeeper_tx.bookie.journal.journal import Journal
+from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
+from bookkeeper_tx.bookie.journal.records import fence_record
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
@@ -22,12 +24,14 @@ from tests.bookie.http.asked import ADDRESS, reply_in
 from tests.bookie.metrics.measured_bookie import samples_in
 from tests.bookie.seams import KEY, run_of
 from tests.bookie.storage.storages import add, flush, new_storage
-from tests.bookie.workers import SteppedWorker
+from tests.bookie.workers import InlineWorker, SteppedWorker
 from tests.conftest import result_of
 from tests.metadata.zookeeper.zookeeper_world import World
 
 COOKIE = "data/current/VERSION"
 COMPACTION = "/api/v1/bookie/entry_location_compact"
+
+METADATA_HERE = LedgerMetadata(1, 1, 1, [Fragment(0, ("127.0.0.1:3181",))], DigestType.CRC32C, b"pw")
 
 
 class Reactor(MemoryReactorClock):
@@ -238,10 +242,9 @@ def left_without_index(directory: Path, world: World, **settings: Any) -> None:
     result_of(with_entries.stop())
     (journal,) = (directory / "data/current").glob("*.txn")
     write_last_mark(disk, [current], LogMark(int(journal.stem, 16), HEADER_SIZE))
-    metadata = LedgerMetadata(1, 1, 1, [Fragment(0, ("127.0.0.1:3181",))], DigestType.CRC32C, b"pw")
     store = world.unstarted()[0]
     result_of(store.start())
-    result_of(store.create_ledger(7, metadata))
+    result_of(store.create_ledger(7, METADATA_HERE))
 
 
 @pytest.mark.parametrize("journal_data_written", [True, False])
@@ -253,14 +256,32 @@ def test_a_start_without_indexes_is_refused_unless_a_kill_can_have_left_entries_
     note, noted = tmp_path / "data/current/DIRTY", []
     for _ in range(2):
         store, _ = world.unstarted()
-        read_ledger = store.read_ledger
-        store.read_ledger = lambda ledger_id, of=read_ledger: (noted.append(note.exists()), of(ledger_id))[1]
+        read_ledger = store.read_latest_ledger
+        store.read_latest_ledger = lambda ledger_id, of=read_ledger: (noted.append(note.exists()), of(ledger_id))[1]
         refused = Serving(tmp_path, store, serves=False, **settings)
         assert "no ledger has an index here, but" in refused.said[0]
         refused.stop()
     assert noted == [False, False], "a kill during the refused start would be taken for that of one that served"
     note.write_bytes(b"journalWriteData=false\n")
     Serving(tmp_path, world.unstarted()[0], serves=not journal_data_written, **settings).stop()
+
+
+def test_a_start_with_a_ledger_in_the_journal_whose_index_is_away_is_refused(tmp_path: Path) -> None:
+    world, current = World(), str(tmp_path / "data/current")
+    Serving(tmp_path, world.open()[0]).stop()
+    config = BookieConfig(metadata_uri="", journal_directory=current, ledger_directory=current)
+    journal = Journal(Disk(), current, config, threads=InlineWorker(), on_fatal=pytest.fail)
+    result_of(journal.start(read_last_mark(Disk(), [current])))
+    journal.append([fence_record(7)], lambda error: None)
+    result_of(journal.stop())
+    store = world.unstarted()[0]
+    result_of(store.start())
+    result_of(store.create_ledger(7, METADATA_HERE))
+    refused = Serving(tmp_path, world.unstarted()[0], serves=False)
+    assert "the journal has records of ledger 7, which has no index here" in refused.said[0]
+    refused.stop()
+    result_of(store.delete_ledger(7))
+    Serving(tmp_path, world.unstarted()[0]).stop()
 
 
 def test_where_all_ledgers_are_marked_a_start_needs_no_index(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import contextlib
 
 from twisted.logger import Logger
 
+from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_storage import Ledger
 from bookkeeper_tx.bookie.storage.several.storages import AnyStorage
 from bookkeeper_tx.entry.entry_run import EntryRun
@@ -23,9 +24,10 @@ class StorageSink:
     ``flush_error`` says why nothing can be flushed; empty if it can.
 
     A ledger whose key was neither replayed before nor is in an index is a deleted one, and its records are skipped, as
-    by Java's ``BookieImpl``.  A replayed entry replaces the one in the index, which may point to bytes that a crash has
-    kept from the disk; only locations written by this replay stay.  The index of each ledger in the journal is written
-    once more: a kill may have prevented its sync, and the journal is given up when the replay has ended.
+    by Java's ``BookieImpl``; unless somebody has moved its index away (:attr:`passed_over`).  A replayed entry replaces
+    the one in the index, which may point to bytes that a crash has kept from the disk; only locations written by this
+    replay stay.  The index of each ledger in the journal is written once more: a kill may have prevented its sync, and
+    the journal is given up when the replay has ended.
     """
 
     def __init__(self, storage: AnyStorage, flush_error: str = "") -> None:
@@ -34,7 +36,10 @@ class StorageSink:
         self._flush_failed = False
         """Whether a flush has left something that the next one begins with."""
         self.skipped = 0
-        """Records of deleted ledgers."""
+        """Records of ledgers that are not here."""
+        self.passed_over = LedgerIds()
+        """These ledgers, but for those whose deletion came behind these records: others have been deleted before, or
+        have lost their index."""
 
     def key(self, ledger_id: int, master_key: bytes) -> None:
         """Take a master key.  A key in an index wins: it was checked when it was stored.  One that none can hold is
@@ -86,6 +91,7 @@ class StorageSink:
 
         One in limbo stays: it may have been put there after it was deleted, since its metadata name this bookie again.
         """
+        self.passed_over.discard(ledger_id)
         if self._flush_failed or (self._flush_error and self._storage.collection.has_ledger(ledger_id)):
             return  # nothing can be removed; the next garbage collection finds it again
         ledger = None
@@ -98,13 +104,14 @@ class StorageSink:
         """End the replay; the storage may serve."""
         self._storage.replayed.end()
         if self.skipped:
-            log.info("passed over {count} journal records of deleted ledgers", count=self.skipped)
+            log.info("passed over {count} journal records of ledgers that are not here", count=self.skipped)
 
     def _known(self, ledger_id: int) -> Ledger | None:
         ledger = self._storage.ledger(ledger_id)
         if ledger is None:
             self._storage.replayed.check_deleted(ledger_id)
             self.skipped += 1
+            self.passed_over.add(ledger_id)
         elif ledger.indexed:
             self._storage.replayed.doubt(ledger)
         return ledger

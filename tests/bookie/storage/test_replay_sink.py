@@ -26,7 +26,22 @@ def test_records_of_a_ledger_without_key_are_passed_over(storage: LedgerStorage)
     sink.finish()
     assert storage.ledger(7) is None
     assert sink.skipped == 3
+    assert list(sink.passed_over.ascending()) == [7]
     assert not storage.dirty
+
+
+def test_what_was_passed_over_of_a_ledger_that_was_deleted_then_is_nothing_that_was_lost(
+    storage: LedgerStorage,
+) -> None:
+    sink = StorageSink(storage)
+    sink.entries(run_of(0, 30))
+    sink.deleted(7)
+    sink.key(7, KEY)
+    sink.entries(run_of(0, 30))
+    sink.entries(run_of(0, 30, ledger_id=8))
+    sink.key(8, KEY)
+    sink.finish()
+    assert list(sink.passed_over.ascending()) == [8]
 
 
 def test_records_behind_a_key_are_taken(storage: LedgerStorage) -> None:
