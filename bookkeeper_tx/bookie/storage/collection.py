@@ -26,6 +26,7 @@ from bookkeeper_tx.bookie.storage.ledger_ids import LedgerIds
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.read_cache import ReadCache
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.bookie.storage.unremoved_indexes import UnremovedIndexes
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.threads.worker import Threads
 
@@ -53,6 +54,7 @@ class StorageCollection:
         logs: EntryLogWriter,
         indexes: Indexes,
         index_writer: WritesIndexes,
+        unremoved: UnremovedIndexes,
         reader: EntryReader,
         pages: LedgerCache,
         runs: ReadCache,
@@ -75,10 +77,10 @@ class StorageCollection:
         self._mover = EntryMover(logs, indexes, index_writer)
         self._deleted_here = LedgerIds()
         """The ledgers that were deleted since the start."""
-        self._unremoved: set[int] = set()
-        """Those of them whose indexes could not be removed yet."""
+        self._unremoved = unremoved
         self.journal_deleted: Callable[[Sequence[int]], Deferred[None]] = lambda _: succeed(None)
         """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back."""
+        flushes.on_marked = self._remove_or_journal
 
     def directory_of(self, name: LogName) -> str:
         return self._directories.directory_of(name.file_name)
@@ -143,16 +145,19 @@ class StorageCollection:
         await self.journal_deleted(gone)
         self._flusher.indexes_deleted()
         # Whatever comes of that they are gone: a replay of the journal deletes what is known of them.
-        self._unremoved.update(await self._worker.run(self._remove_indexes, gone))
+        await self._worker.run(self._unremoved.remove, gone)
         return gone
 
-    def _remove_indexes(self, ledger_ids: Sequence[int]) -> Sequence[int]:
-        """Return the ledgers whose indexes could not be removed.  Blocks."""
-        try:
-            return self._index_writer.delete(ledger_ids)
-        except OSError as error:
-            log.error("the indexes of {count} ledgers stay for now: {error}", count=len(ledger_ids), error=error)
-            return ledger_ids
+    async def _remove_or_journal(self) -> None:
+        """Remove what stays of indexes, or journal once more, behind the mark of a flush, that a start has to do so."""
+        if ledger_ids := self._wholly_gone():
+            await self._worker.run(self._unremoved.remove, ledger_ids)
+        if ledger_ids := self._wholly_gone():  # not those that have come meanwhile: they are in the journal before this
+            await self.journal_deleted(ledger_ids)
+
+    def _wholly_gone(self) -> list[int]:
+        """Return the deleted ledgers whose indexes stay, and that are not here again."""
+        return [each for each in self._unremoved.ledger_ids() if each not in self._unflushed]
 
     def _fenced_ones(self, ledger_ids: Sequence[int]) -> list[int]:
         """Return the ledgers that are fenced, and those whose index does not tell.  Blocks."""
@@ -167,9 +172,8 @@ class StorageCollection:
         return header is None or header.fenced
 
     async def _finished_logs(self) -> list[LogName]:
-        # A ledger that is here again has a new index in its place.
-        unremoved = [each for each in sorted(self._unremoved) if not self._table.has_index(each)]
-        self._unremoved = set(await self._worker.run(self._remove_indexes, unremoved)) if unremoved else set()
+        if unremoved := self._wholly_gone():
+            await self._worker.run(self._unremoved.remove, unremoved)
         names: set[str] = await self._worker.run(self._list_finished)
         unindexed = self._flusher.unindexed_log_ids
         return [each for each in finished_names(names) if each.log_id not in unindexed]

@@ -18,6 +18,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange
 from bookkeeper_tx.bookie.storage.indexes import WritesIndexes
 from bookkeeper_tx.bookie.storage.ledger_cache import PagePart
 from bookkeeper_tx.bookie.storage.unflushed import HeaderChange, Snapshot
+from bookkeeper_tx.bookie.storage.unremoved_indexes import UnremovedIndexes
 
 SLICE_COUNT: Final = 1024
 """Ledgers whose indexes are written together: enough for few syncs, and few enough for a second on a busy disk."""
@@ -40,9 +41,12 @@ class StorageFlush:
     Calls block, and come from one thread at a time.
     """
 
-    def __init__(self, logs: EntryLogWriter, indexes: WritesIndexes, slice_count: int) -> None:
+    def __init__(
+        self, logs: EntryLogWriter, indexes: WritesIndexes, unremoved: UnremovedIndexes, slice_count: int
+    ) -> None:
         self._logs = logs
         self._indexes = indexes
+        self._unremoved = unremoved
         self._slice_count = slice_count
         self._snapshot: Snapshot | None = None
         """The snapshot whose entries are in the logs."""
@@ -65,6 +69,7 @@ class StorageFlush:
         """
         if self._snapshot is not snapshot:
             self._logs.check_room(snapshot.entries.size_bytes)
+            self._unremoved.make_way(ledger_id for ledger_id, change in snapshot.headers.items() if change.is_new)
             if snapshot.entries and not self._has_index:
                 self._write_first(snapshot.headers)
             self._placed = dict(self._logs.write(snapshot.entries))

@@ -1,6 +1,6 @@
 """The flushes of a storage: one at a time, slice by slice, off the reactor thread."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, DeferredLock
@@ -38,6 +38,8 @@ class Flushes:
         """Whether the last flush failed: the disk is full or broken."""
         self.on_failed_changed: Callable[[], None] = lambda: None
         """Called when ``failed`` has changed."""
+        self.on_marked: Callable[[], Awaitable[None]] = _nothing
+        """Called when the mark of a flush was sampled, and awaited before the changes are taken."""
 
     def run(self, mark_of: Callable[[], LogMark]) -> Deferred[LogMark]:
         """Flush what there is now; fires with ``mark_of()``, called before; see :meth:`LedgerStorage.flush`."""
@@ -75,7 +77,11 @@ class Flushes:
         if left is not None and left.mark is None:  # of a replay that could not flush: the mark is behind all of it
             await self._flush(left)
             left = None
-        snapshot = left or self._unflushed.take_snapshot(mark_of())
+        snapshot = left
+        if snapshot is None:
+            mark = mark_of()
+            await self.on_marked()
+            snapshot = self._unflushed.take_snapshot(mark)
         assert snapshot.mark is not None
         await self._flush(snapshot)
         self._set_failed(False)
@@ -99,3 +105,7 @@ class Flushes:
         if failed != self.failed:
             self.failed = failed
             self.on_failed_changed()
+
+
+async def _nothing() -> None:
+    pass

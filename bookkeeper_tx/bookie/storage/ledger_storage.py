@@ -40,6 +40,7 @@ from bookkeeper_tx.bookie.storage.run_loader import RunLoader
 from bookkeeper_tx.bookie.storage.scrub import Scrub
 from bookkeeper_tx.bookie.storage.storage_class import indexes_of
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.bookie.storage.unremoved_indexes import UnremovedIndexes
 from bookkeeper_tx.bookie.storage.write_cache import absent_parts, run_of_records
 from bookkeeper_tx.config import BookieConfig
 from bookkeeper_tx.entry.entry_run import EntryRun, last_add_confirmed_of
@@ -106,11 +107,12 @@ class LedgerStorage:
 
         Without it the methods here read ledgers from the disk themselves; entries before a ledger's last one are not
         added without it."""
-        flusher = StorageFlush(self._logs, writer, slice_count)
+        unremoved = UnremovedIndexes(writer)
+        flusher = StorageFlush(self._logs, writer, unremoved, slice_count)
         self._flushes = Flushes(self._unflushed, flusher, flush_worker, self._slice_flushed)
         self._deleted = DeletedLedgers(disk, directories.paths, time_s)
         self._disk = disk
-        self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self.indexes, writer)
+        self.replayed = ReplayedLedgers(self._unflushed, self._ledgers, self._pages, self.indexes, unremoved)
         """What the replay of the journal needs besides."""
         self.limbo = Limbo(self._unflushed, self.indexes, writer, config.data_integrity_checking)
         """The ledgers that may have lost entries here."""
@@ -127,6 +129,7 @@ class LedgerStorage:
             self._logs,
             self.indexes,
             writer,
+            unremoved,
             self._reader,
             self._pages,
             runs,

@@ -1,10 +1,11 @@
 """What a replay of the journal finds out of ledgers, and does with them, besides adding their entries."""
 
-from bookkeeper_tx.bookie.storage.indexes import Indexes, WritesIndexes
+from bookkeeper_tx.bookie.storage.indexes import Indexes
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_cache import LedgerCache
 from bookkeeper_tx.bookie.storage.ledger_table import LedgerTable
 from bookkeeper_tx.bookie.storage.unflushed import Unflushed
+from bookkeeper_tx.bookie.storage.unremoved_indexes import UnremovedIndexes
 from bookkeeper_tx.errors import RefusedToStart
 
 
@@ -17,13 +18,13 @@ class ReplayedLedgers:
         ledgers: LedgerTable,
         pages: LedgerCache,
         indexes: Indexes,
-        index_writer: WritesIndexes,
+        unremoved: UnremovedIndexes,
     ) -> None:
         self._unflushed = unflushed
         self._ledgers = ledgers
         self._pages = pages
         self._indexes = indexes
-        self._index_writer = index_writer
+        self._unremoved = unremoved
 
     def check_deleted(self, ledger_id: int) -> None:
         """Raise RefusedToStart if an unknown ledger has an index file: it was not deleted, but the header is gone."""
@@ -34,13 +35,13 @@ class ReplayedLedgers:
             )
 
     def delete(self, ledger_id: int) -> None:
-        """Delete a ledger whose deletion is in the journal.  Raises OSError."""
+        """Delete a ledger whose deletion is in the journal."""
         self._unflushed.forget(ledger_id)
         has_index = self._ledgers.has_index(ledger_id)
         self._ledgers.forget(ledger_id)
         if has_index:
             self._pages.forget((ledger_id,))
-            self._index_writer.delete((ledger_id,))
+            self._unremoved.remove((ledger_id,))
 
     def doubt(self, ledger: Ledger) -> None:
         """Let the next flush make the index of a ledger durable again, including the name of its file.

@@ -6,6 +6,7 @@ from bookkeeper_tx.bookie.storage.index_writer import IndexChange, IndexWriter
 from bookkeeper_tx.bookie.storage.ledger import Ledger
 from bookkeeper_tx.bookie.storage.ledger_index import LedgerIndexes
 from bookkeeper_tx.bookie.storage.unflushed import Snapshot, Unflushed
+from bookkeeper_tx.bookie.storage.unremoved_indexes import UnremovedIndexes
 from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, new_disk
 from tests.bookie.seams import KEY, run_of
 from tests.bookie.storage.storages import MARK, log_directories
@@ -19,7 +20,8 @@ def indexes(disk: CrashingDisk) -> LedgerIndexes:
 def made(disk: CrashingDisk, indexes: LedgerIndexes) -> StorageFlush:
     logs = EntryLogWriter(disk, log_directories(disk), 2**30)
     logs.start()
-    return StorageFlush(logs, IndexWriter(disk, indexes), 2)
+    writer = IndexWriter(disk, indexes)
+    return StorageFlush(logs, writer, UnremovedIndexes(writer), 2)
 
 
 @pytest.fixture
