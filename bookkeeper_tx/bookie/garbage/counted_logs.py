@@ -9,7 +9,9 @@ from twisted.logger import Logger
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.garbage.absent_ledgers import AbsentLedgers
 from bookkeeper_tx.bookie.garbage.storage import Collected
+from bookkeeper_tx.bookie.garbage.torn_logs import TornLogs
 from bookkeeper_tx.bookie.storage.entry_log_metadata import EntryLogMetadata, LogName, count
+from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
 from bookkeeper_tx.errors import StorageFailed
 from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
@@ -35,6 +37,7 @@ class CountedLogs:
         self._storage = storage
         self._worker = worker
         self._absent = absent
+        self._torn = TornLogs(storage, worker)
         self._memory_bytes_max = memory_bytes_max
         self._kept: OrderedDict[LogName, EntryLogMetadata] = OrderedDict()
         self._sizes: dict[LogName, int] = {}
@@ -50,8 +53,7 @@ class CountedLogs:
         if name in self.unreadable:
             return None
         try:
-            metadata: EntryLogMetadata
-            metadata, absent = await self._worker.run(self._look, self._kept.get(name), name)
+            metadata, absent = await self._looked(name)
             if absent:
                 await self._absent.look_up(absent)
                 absent = await self._worker.run(self._forget_gone, metadata, absent)
@@ -80,6 +82,16 @@ class CountedLogs:
     def _forget(self, name: LogName) -> None:
         if self._kept.pop(name, None) is not None:
             self._memory_bytes -= self._sizes.pop(name)
+
+    async def _looked(self, name: LogName) -> tuple[EntryLogMetadata, list[int]]:
+        found: tuple[EntryLogMetadata, list[int]]
+        try:
+            found = await self._worker.run(self._look, self._kept.get(name), name)
+        except Damaged as error:
+            if error.torn_at is None or not await self._torn.cut(name, error.torn_at):
+                raise
+            found = await self._worker.run(self._look, None, name)
+        return found
 
     def _look(self, known: EntryLogMetadata | None, name: LogName) -> tuple[EntryLogMetadata, list[int]]:
         """Return the metadata, and the ledgers in it of which only the metadata store knows whether they are gone."""

@@ -49,5 +49,14 @@ class Collected(Protocol):
         Fires when that is durable.
         """
 
+    def points_behind(self, ledger_id: int, name: LogName, offset: int) -> bool:
+        """Tell whether the index of a ledger has an entry in a log at an offset, or behind it.
+
+        Blocks; may be called from any thread.  Raises StorageFailed.
+        """
+
+    def cut_log(self, name: LogName, offset: int) -> Deferred[None]:
+        """Cut a finished log off at an offset at which, and behind which, the index has no entry."""
+
     def delete_log(self, name: LogName) -> Deferred[None]:
         """Remove a finished log in which the index has no entry of a ledger that is here."""

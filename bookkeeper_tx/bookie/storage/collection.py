@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
+from bookkeeper_tx.bookie.storage.entry_location import location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, finished_names
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
@@ -108,6 +109,18 @@ class StorageCollection:
     def move(self, found: Sequence[PlacedRun]) -> Deferred[Moved]:
         return self._between_flushes(self._move, found)
 
+    def points_behind(self, ledger_id: int, name: LogName, offset: int) -> bool:
+        first, end = location(name.log_id, offset), location(name.log_id + 1, 0)
+        number = self._indexes.next_page(ledger_id, 0)
+        while number is not None:
+            if any(first <= each < end for each in self._indexes.read_page(ledger_id, number)):
+                return True
+            number = self._indexes.next_page(ledger_id, number + 1)
+        return False
+
+    def cut_log(self, name: LogName, offset: int) -> Deferred[None]:
+        return self._between_flushes(self._cut_log, name, offset)
+
     def delete_log(self, name: LogName) -> Deferred[None]:
         return self._between_flushes(self._delete_log, name)
 
@@ -199,9 +212,17 @@ class StorageCollection:
         self._pieces.add(moved.pieces)
         return moved
 
+    async def _cut_log(self, name: LogName, offset: int) -> None:
+        self._require_finished(name)
+        await self._worker.run(self._directories.cut, name.file_name, offset)
+        self._reader.forget(name.file_name)
+
     async def _delete_log(self, name: LogName) -> None:
-        if name.file_name in self._logs.written_names or name.log_id in self._flusher.unindexed_log_ids:
-            raise StorageFailed(f"entry log {name.file_name} is being written")
+        self._require_finished(name)
         self._reader.forget(name.file_name)
         await self._worker.run(self._directories.remove, name.file_name)
         self._reader.forget(name.file_name)  # a read may have opened it meanwhile
+
+    def _require_finished(self, name: LogName) -> None:
+        if name.file_name in self._logs.written_names or name.log_id in self._flusher.unindexed_log_ids:
+            raise StorageFailed(f"entry log {name.file_name} is being written")

@@ -105,9 +105,10 @@ def count(disk: Disk, directory: str, name: LogName) -> EntryLogMetadata:
         size = file.size()
         if size <= spec.HEADER_SIZE:
             return EntryLogMetadata(name, size, {})
-        magic, _, map_offset, map_count = HEADER.unpack_fixed(file.read(HEADER.size, 0))
+        head = file.read(HEADER.size, 0)
+        magic, _, map_offset, map_count = HEADER.unpack_fixed(head)
         if magic != spec.MAGIC:
-            raise Damaged(f"{file.path} has no header of an entry log")
+            raise Damaged(f"{file.path} has no header of an entry log", None if any(head) else 0)
         sizes = _mapped(file, name.scoped, map_offset, map_count, size)
         return EntryLogMetadata(name, size, _scanned(file, name) if sizes is None else sizes)
     finally:

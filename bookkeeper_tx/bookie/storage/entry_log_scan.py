@@ -37,7 +37,14 @@ _NO_LEDGER: Final = spec.LEDGERS_MAP_LEDGER_ID % 2**64
 
 
 class Damaged(StorageFailed):
-    """A log has bytes that are no record; what follows them cannot be found."""
+    """A log has bytes that are no record; what follows them cannot be found.
+
+    ``torn_at`` is where they begin, if a crash may have left them: the log was never finished.
+    """
+
+    def __init__(self, text: str, torn_at: int | None = None) -> None:
+        super().__init__(text)
+        self.torn_at = torn_at
 
 
 def scan(file: File, log_id: int, scoped: bool) -> Iterator[list[PlacedRun]]:
@@ -50,6 +57,17 @@ def scan(file: File, log_id: int, scoped: bool) -> Iterator[list[PlacedRun]]:
     if position >= size:
         return
     map_offset = HEADER.unpack_fixed(file.read(HEADER.size, 0))[2]
+    try:
+        yield from _chunks(form, file, log_id, position, size, map_offset)
+    except Damaged as error:
+        if map_offset:  # it was written to its end
+            error.torn_at = None
+        raise
+
+
+def _chunks(
+    form: EntryFormat, file: File, log_id: int, position: int, size: int, map_offset: int
+) -> Iterator[list[PlacedRun]]:
     wanted = CHUNK_SIZE
     while position < size:
         data = file.read(wanted, position)
@@ -77,7 +95,11 @@ def _record_size(file: File, position: int, size: int) -> int:
         return whole if whole <= size - position else 0
     if whole == RECORD_LENGTH_SIZE and _only_zeros(file, position):
         return 0
-    raise Damaged(f"entry log {file.path} is damaged at offset {position}: no record can have {whole} bytes")
+    raise _damaged(file.path, position, f"no record can have {whole} bytes")
+
+
+def _damaged(path: str, offset: int, what: str) -> Damaged:
+    return Damaged(f"entry log {path} is damaged at offset {offset}: {what}", offset)
 
 
 def _check_cut_off(form: EntryFormat, file: File, position: int) -> None:
@@ -91,10 +113,7 @@ def _check_cut_off(form: EntryFormat, file: File, position: int) -> None:
         if not content < end <= len(data) or not any(data[content:end]):
             continue
         if end == len(data) or head.match(data, end) or not data[end:].strip(b"\0"):
-            raise Damaged(
-                f"entry log {file.path} is damaged at offset {position}: it has records behind one that is longer "
-                "than the log"
-            )
+            raise _damaged(file.path, position, "it has records behind one that is longer than the log")
 
 
 def _head_pattern(owner: bytes) -> "re.Pattern[bytes]":
@@ -134,7 +153,7 @@ def _walk(form: EntryFormat, data: bytes, path: str, at: int) -> tuple[list[Entr
                     break
                 if length == 0:
                     return runs, position
-                raise Damaged(f"entry log {path} is damaged at offset {at + position}: a record of {length} bytes")
+                raise _damaged(path, at + position, f"a record of {length} bytes")
             position += skipped
             continue
         size = length + RECORD_LENGTH_SIZE
@@ -178,5 +197,5 @@ def _owner(form: EntryFormat, owner: bytes, path: str, offset: int) -> int | Non
     """Return the ledger of a record, None for a part of the ledgers map; raises Damaged."""
     ledger_id = form.ledger_of(owner)
     if ledger_id is None and int.from_bytes(owner[-ID_SIZE_MAX:], "big") != _NO_LEDGER:
-        raise Damaged(f"entry log {path} is damaged at offset {offset}: a record of no ledger")
+        raise _damaged(path, offset, "a record of no ledger")
     return ledger_id

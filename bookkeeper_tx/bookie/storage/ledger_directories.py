@@ -8,7 +8,7 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from twisted.logger import Logger
 
@@ -105,6 +105,12 @@ class LedgerDirectories:
         """Remove a log, durably; raises OSError."""
         remove_durably(self._disk, self.path(file_name))
         self._elsewhere.pop(file_name, None)
+
+    def cut(self, file_name: str, size: int) -> None:
+        """Cut a log off after so many bytes, durably; raises OSError."""
+        with closing(self._disk.open(self.path(file_name), writable=True)) as file:
+            file.truncate(size)
+            file.sync()
 
     # Which directory gets the next one -------------------------------------------------------------------------------
 
