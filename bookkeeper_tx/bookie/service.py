@@ -6,7 +6,7 @@ Each step of the start notes what undoes it; a stop, at whatever step, undoes wh
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -228,7 +228,7 @@ class BookieService(Service):
             # After a kill without entries in the journal there may be some of which neither index nor journal knows.
             if self._config.journal_data_written or not tells_of_loss:
                 bookie.on_unindexed = refuse
-                bookie.on_passed_over = partial(refuse_passed_over, self._store, bookie_id)
+                bookie.on_passed_over = partial(self._refuse_passed_over, bookie, bookie_id)
             await bookie.start()
             if not directories.read_only:
                 if not tells_of_loss:
@@ -243,12 +243,17 @@ class BookieService(Service):
         integrity.before_replay(directories, identity.lost)
         if not integrity.loss_known:
             bookie.on_unindexed = refuse
-            bookie.on_passed_over = partial(refuse_passed_over, self._store, bookie_id)
+            bookie.on_passed_over = partial(self._refuse_passed_over, bookie, bookie_id)
         bookie.on_clean_stop = integrity.stopped_cleanly
         await bookie.start()
         await integrity.before_serving()
         await identity.stamp()
         return integrity
+
+    async def _refuse_passed_over(self, bookie: Bookie, bookie_id: BookieId, ledger_ids: Sequence[int]) -> None:
+        """Refuse a start that would give up entries, unless all ledgers are marked that are not here."""
+        if not await self._workers["read"].run(bookie.parts.storage.limbo.needs_check):
+            await refuse_passed_over(self._store, bookie_id, ledger_ids)
 
     async def _refuse_lost_indexes(self, bookie: Bookie, directories: Directories, bookie_id: BookieId) -> None:
         """Refuse a start that would know none of the ledgers in the entry logs."""

@@ -13,7 +13,6 @@ from twisted.python.failure import Failure
 from bookkeeper_tx.bookie.disk import Disk
 from bookkeeper_tx.bookie.journal.journal import Journal
 from bookkeeper_tx.bookie.journal.last_mark import LogMark, read_last_mark, write_last_mark
-from bookkeeper_tx.bookie.journal.records import fence_record
 from bookkeeper_tx.bookie.listening import Address
 from bookkeeper_tx.bookie.service import BookieService
 from bookkeeper_tx.config import BookieConfig
@@ -272,7 +271,8 @@ def test_a_start_with_a_ledger_in_the_journal_whose_index_is_away_is_refused(tmp
     config = BookieConfig(metadata_uri="", journal_directory=current, ledger_directory=current)
     journal = Journal(Disk(), current, config, threads=InlineWorker(), on_fatal=pytest.fail)
     result_of(journal.start(read_last_mark(Disk(), [current])))
-    journal.append([fence_record(7)], lambda error: None)
+    run = run_of(0, 100, ledger_id=7)
+    journal.append([run.records(0, 1)], lambda error: None)
     result_of(journal.stop())
     store = world.unstarted()[0]
     result_of(store.start())

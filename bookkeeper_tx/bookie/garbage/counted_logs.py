@@ -37,7 +37,7 @@ class CountedLogs:
         self._storage = storage
         self._worker = worker
         self._absent = absent
-        self._torn = TornLogs(storage, worker)
+        self._torn = TornLogs(disk, storage, worker, absent)
         self._memory_bytes_max = memory_bytes_max
         self._kept: OrderedDict[LogName, EntryLogMetadata] = OrderedDict()
         self._sizes: dict[LogName, int] = {}
@@ -58,7 +58,7 @@ class CountedLogs:
                 await self._absent.look_up(absent)
                 absent = await self._worker.run(self._forget_gone, metadata, absent)
         except (OSError, StorageFailed) as error:
-            if not isinstance(error, OSError):
+            if isinstance(error, Damaged):
                 self.unreadable[name] = str(error)
             log.error("entry log {name} stays: {error}", name=name.file_name, error=error)
             return None

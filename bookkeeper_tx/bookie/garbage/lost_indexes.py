@@ -66,7 +66,8 @@ async def refuse_passed_over(store: MetadataStore, bookie_id: BookieId, ledger_i
     if ledger_id is not None:
         raise RefusedToStart(
             f"the journal has records of ledger {ledger_name(ledger_id)}, which has no index here, and its metadata "
-            f"name this bookie: its entries would be told as unknown, and those in the journal be lost.  {WAY_OUT}"
+            f"name this bookie: its entries would be told as unknown, and those in the journal be lost.  {WAY_OUT}; or "
+            "have it copy what it has lost (dataIntegrityChecking)"
         )
 
 

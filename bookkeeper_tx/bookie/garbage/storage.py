@@ -49,14 +49,15 @@ class Collected(Protocol):
         Fires when that is durable.
         """
 
-    def points_behind(self, ledger_id: int, name: LogName, offset: int) -> bool:
-        """Tell whether the index of a ledger has an entry in a log at an offset, or behind it.
+    def last_in_log(self, ledger_id: int, page: int, name: LogName) -> tuple[int, int | None]:
+        """Return where the last record in a log begins to which a page of the index of a ledger points, or 0.
 
+        The page is the next one from ``page`` on; what comes with it is the page to go on with, None at the end.
         Blocks; may be called from any thread.  Raises StorageFailed.
         """
 
     def cut_log(self, name: LogName, offset: int) -> Deferred[None]:
-        """Cut a finished log off at an offset at which, and behind which, the index has no entry."""
+        """Cut off a finished log behind the last record in it that the index points to."""
 
     def delete_log(self, name: LogName) -> Deferred[None]:
         """Remove a finished log in which the index has no entry of a ledger that is here."""

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from bookkeeper_tx.bookie.storage.checked_pieces import CheckedPieces
 from bookkeeper_tx.bookie.storage.deleted_ledgers import DeletedLedgers
-from bookkeeper_tx.bookie.storage.entry_location import location
+from bookkeeper_tx.bookie.storage.entry_location import location, split_location
 from bookkeeper_tx.bookie.storage.entry_log import EntryLogWriter, PlacedRun
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName, finished_names
 from bookkeeper_tx.bookie.storage.entry_mover import EntryMover, Moved
@@ -70,7 +70,6 @@ class StorageCollection:
         self._deleted = deleted
         self._logs = logs
         self._indexes = indexes
-        self._index_writer = index_writer
         self._reader = reader
         self._pages = pages
         self._runs = runs
@@ -109,14 +108,14 @@ class StorageCollection:
     def move(self, found: Sequence[PlacedRun]) -> Deferred[Moved]:
         return self._between_flushes(self._move, found)
 
-    def points_behind(self, ledger_id: int, name: LogName, offset: int) -> bool:
-        first, end = location(name.log_id, offset), location(name.log_id + 1, 0)
-        number = self._indexes.next_page(ledger_id, 0)
-        while number is not None:
-            if any(first <= each < end for each in self._indexes.read_page(ledger_id, number)):
-                return True
-            number = self._indexes.next_page(ledger_id, number + 1)
-        return False
+    def last_in_log(self, ledger_id: int, page: int, name: LogName) -> tuple[int, int | None]:
+        number = self._indexes.next_page(ledger_id, page)
+        if number is None:
+            return 0, None
+        first, end = location(name.log_id, 0), location(name.log_id + 1, 0)
+        locations = self._indexes.read_page(ledger_id, number)
+        last = max((each for each in locations if first < each < end), default=0)
+        return split_location(last)[1] if last else 0, number + 1
 
     def cut_log(self, name: LogName, offset: int) -> Deferred[None]:
         return self._between_flushes(self._cut_log, name, offset)

@@ -29,6 +29,9 @@ CHUNK_SIZE: Final = 1024 * 1024
 ONE_BY_ONE_MAX: Final = 64
 """So many records are walked one by one before it is looked again whether those that follow have one size."""
 
+LEDGERS_BEHIND_MAX: Final = 10_000
+"""More ledgers than a flush that was torn has: somebody else may want to look at them."""
+
 ID_SIZE_MAX: Final = 16
 """Bytes of a ledger id, with its scope in a log of scoped entries."""
 
@@ -84,6 +87,33 @@ def _chunks(
                     raise Damaged(f"entry log {file.path} ends at offset {position}, before its map at {map_offset}")
                 _check_cut_off(form, file, position)
                 return
+
+
+def record_end(file: File, offset: int) -> int:
+    """Return where the record ends that begins at an offset, as far as its length is right.  Raises OSError."""
+    return offset + RECORD_LENGTH_SIZE + int.from_bytes(file.read(RECORD_LENGTH_SIZE, offset), "big", signed=True)
+
+
+def ledgers_behind(file: File, offset: int, scoped: bool) -> list[int] | None:
+    """Return the ledgers of what looks like whole records behind an offset; None if they are too many.
+
+    Raises OSError.
+    """
+    form, head = V2 if scoped else V1, _HEADS[scoped]
+    found: set[int] = set()
+    while data := file.read(CHUNK_SIZE + form.head_size, offset):
+        for each in head.finditer(data):
+            at = each.start()
+            if at >= CHUNK_SIZE or len(data) - at < form.head_size:
+                break
+            length, owner, _ = form.head.unpack_fixed(data, at)
+            ledger_id = form.ledger_of(owner)
+            if ledger_id is not None and offset + at + RECORD_LENGTH_SIZE + length <= file.size():
+                found.add(ledger_id)
+                if len(found) > LEDGERS_BEHIND_MAX:
+                    return None
+        offset += CHUNK_SIZE
+    return sorted(found)
 
 
 def _record_size(file: File, position: int, size: int) -> int:

@@ -38,8 +38,9 @@ class StorageSink:
         self.skipped = 0
         """Records of ledgers that are not here."""
         self.passed_over = LedgerIds()
-        """These ledgers, but for those whose deletion came behind these records: others have been deleted before, or
-        have lost their index."""
+        """The ledgers of entries among them, unless their deletion came behind these: the others were deleted without a
+        word in the journal, as by Java, or have lost their index.  Java journals no key with a fence, so that a lone
+        fence tells nothing."""
 
     def key(self, ledger_id: int, master_key: bytes) -> None:
         """Take a master key.  A key in an index wins: it was checked when it was stored.  One that none can hold is
@@ -71,6 +72,7 @@ class StorageSink:
         """
         ledger = self._known(run.ledger_id)
         if ledger is None:
+            self.passed_over.add(run.ledger_id)
             return
         self._storage.replay(ledger, run)
         if self._storage.full and not self._flush_error:
@@ -111,7 +113,6 @@ class StorageSink:
         if ledger is None:
             self._storage.replayed.check_deleted(ledger_id)
             self.skipped += 1
-            self.passed_over.add(ledger_id)
         elif ledger.indexed:
             self._storage.replayed.doubt(ledger)
         return ledger

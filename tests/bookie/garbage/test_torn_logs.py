@@ -84,6 +84,35 @@ def test_what_an_index_points_to_is_not_cut_off(disk: CrashingDisk) -> None:
     assert len(disk.read(LOG)) == split_location(location)[1]
 
 
+@pytest.mark.parametrize("bit", range(10))
+def test_a_record_that_an_index_points_to_stays_whole_wherever_the_damage_seems_to_begin(
+    disk: CrashingDisk, bit: int
+) -> None:
+    """With a wrong length of a record it may begin in the midst of a later one."""
+    bench = unfinished(disk, b"")
+    at, size = 1024 + 3 * 104, len(disk.read(LOG))
+    length = int.from_bytes(disk.read(LOG)[at : at + 4], "big") ^ 1 << bit
+    disk.open(LOG, writable=True).write(length.to_bytes(4, "big"), at)
+    bench.collect()
+    assert len(disk.read(LOG)) == size
+    assert [read(bench.storage, each, 0) for each in LEDGERS[4:]] == [entry(0, 100, each) for each in LEDGERS[4:]]
+
+
+def test_whole_records_of_a_ledger_whose_index_is_away_stay_until_it_is_deleted(disk: CrashingDisk) -> None:
+    before = with_ledgers(disk, entry_log_bytes_max=2**20)
+    file, size = disk.open(LOG, writable=True), len(disk.read(LOG))
+    file.write(b"\xff" * 4, 1024 + 2 * 104)
+    for ledger_id in LEDGERS[2:]:
+        disk.rename(f"{DIRECTORY}/0/{ledger_id:x}/{ledger_id:x}.idx", f"/away{ledger_id}")
+    bench = restarted(before)
+    bench.collect()
+    assert bench.collector.status.unreadable_logs == ("0.log",)
+    assert len(disk.read(LOG)) == size
+    bench.delete(*LEDGERS[2:])
+    restarted(bench).collect()
+    assert len(disk.read(LOG)) == 1024 + 2 * 104
+
+
 def test_nothing_is_cut_off_while_an_index_cannot_be_read(disk: CrashingDisk) -> None:
     bench = unfinished(disk, bytes(50) + b"x" * 50)
     size = len(disk.read(LOG))

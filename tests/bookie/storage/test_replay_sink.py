@@ -34,6 +34,7 @@ def test_what_was_passed_over_of_a_ledger_that_was_deleted_then_is_nothing_that_
     storage: LedgerStorage,
 ) -> None:
     sink = StorageSink(storage)
+    sink.fence(9)  # of a ledger without entries, by Java
     sink.entries(run_of(0, 30))
     sink.deleted(7)
     sink.key(7, KEY)
