@@ -259,18 +259,18 @@ class Bookie:
             raise
         self.disks.look()
 
-    def _journal_deleted(self, ledger_ids: Sequence[int]) -> Deferred[None]:
-        """Journal that ledgers are deleted; fires when that is durable, or cannot be.
+    def _journal_deleted(self, ledger_ids: Sequence[int]) -> Deferred[bool]:
+        """Journal that ledgers are deleted; fires with whether that is durable.
 
-        Then a crash may bring them back, and the next garbage collection deletes them again: they must not stay on a
-        disk because it is full.
+        If it is not a crash may bring them back, and the next garbage collection deletes them again: they must not stay
+        on a disk because it is full.
         """
-        journaled: Deferred[None] = Deferred()
+        journaled: Deferred[bool] = Deferred()
 
         def done(error: BaseException | None) -> None:
             if error is not None:
                 log.warn("it is not in the journal that ledgers are deleted: {error}", error=error)
-            journaled.callback(None)
+            journaled.callback(error is None)
 
         self._journal.append([deleted_record(ledger_id) for ledger_id in ledger_ids], done)
         return journaled

@@ -176,7 +176,7 @@ class SyncThread:
         return succeeded
 
     def _store_mark(self, mark: LogMark) -> "Deferred[object] | None":
-        if mark == self._written:
+        if mark == self._written or self._storage.holds_mark:
             return None
         storing: Deferred[object] = self._worker.run(self._write_mark, mark)
         return storing.addCallback(self._mark_stored, mark)

@@ -16,6 +16,7 @@ class Storage:
 
     def __init__(self, log: list[Any]) -> None:
         self.dirty = False
+        self.holds_mark = False
         self.on_flush_wanted: Any = None
         self.flushes: list[tuple[Deferred[LogMark], LogMark]] = []
         self.log = log
@@ -96,6 +97,15 @@ def test_flush_then_mark_then_removal(bench: Bench) -> None:
     assert bench.log == ["flush"]
     bench.storage.finish()
     assert bench.log == ["flush", ("marked", 512), ("removed", 512)]
+
+
+def test_a_mark_that_the_storage_holds_stays_after_a_flush(bench: Bench) -> None:
+    bench.storage.holds_mark = True
+    bench.checkpoint(512)
+    assert bench.log == ["flush"]
+    bench.storage.holds_mark = False
+    bench.checkpoint(1024)
+    assert bench.log == ["flush", "flush", ("marked", 1024), ("removed", 1024)]
 
 
 def test_nothing_happens_while_nothing_changes(bench: Bench) -> None:

@@ -93,7 +93,7 @@ def _no_ledger(absent: AbsentLedgers, ledger_id: int) -> bool:
     one_in(
         4,
         [
-            (Bookie, "_journal_deleted", lambda self, ledger_ids: succeed(None)),
+            (Bookie, "_journal_deleted", lambda self, ledger_ids: succeed(True)),
             (EntryMover, "move", _move_nothing),
             (DeletedLedgers, "add", lambda self, ledger_ids: None),
             (AbsentLedgers, "is_here", _no_ledger),

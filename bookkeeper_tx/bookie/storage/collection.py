@@ -78,8 +78,13 @@ class StorageCollection:
         self._deleted_here = LedgerIds()
         """The ledgers that were deleted since the start."""
         self._unremoved = unremoved
-        self.journal_deleted: Callable[[Sequence[int]], Deferred[None]] = lambda _: succeed(None)
-        """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back."""
+        self.journal_deleted: Callable[[Sequence[int]], Deferred[bool]] = lambda _: succeed(True)
+        """Has the journal tell, durably, that ledgers are deleted: a replay must not bring them back.
+
+        Fires with whether it does.
+        """
+        self.holds_mark = False
+        """Whether the mark must stay: what tells a start which indexes it has to remove is before it alone."""
         flushes.on_marked = self._remove_or_journal
 
     def directory_of(self, name: LogName) -> str:
@@ -164,8 +169,8 @@ class StorageCollection:
         """Remove what stays of indexes, or journal once more, behind the mark of a flush, that a start has to do so."""
         if ledger_ids := self._wholly_gone():
             await self._worker.run(self._unremoved.remove, ledger_ids)
-        if ledger_ids := self._wholly_gone():  # not those that have come meanwhile: they are in the journal before this
-            await self.journal_deleted(ledger_ids)
+        ledger_ids = self._wholly_gone()  # not those that have come meanwhile: they are in the journal before this
+        self.holds_mark = bool(ledger_ids) and not await self.journal_deleted(ledger_ids)
 
     def _wholly_gone(self) -> list[int]:
         """Return the deleted ledgers whose indexes stay, and that are not here again."""

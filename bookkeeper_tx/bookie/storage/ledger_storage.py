@@ -383,6 +383,11 @@ class LedgerStorage:
         return self._unflushed.snapshot is not None
 
     @property
+    def holds_mark(self) -> bool:
+        """Whether the mark must stay where it is, though a flush has ended well."""
+        return self.collection.holds_mark
+
+    @property
     def dirty(self) -> bool:
         """Whether any change, even a fence, is in memory and journal only."""
         return bool(self._unflushed)

@@ -158,11 +158,11 @@ def test_a_ledger_that_was_read_while_it_was_deleted_is_not_known_again(disk: Cr
 
 def test_the_journal_knows_before_the_index_goes(disk: CrashingDisk, storage: LedgerStorage) -> None:
     stored(storage, 7)
-    journaled: Deferred[None] = Deferred()
+    journaled: Deferred[bool] = Deferred()
     storage.collection.journal_deleted = lambda ledger_ids: journaled
     deleting = storage.collection.delete_ledgers([7])
     assert disk.exists(f"{DIRECTORY}/0/7/7.idx")
-    journaled.callback(None)
+    journaled.callback(True)
     assert result_of(deleting) == [7]
     assert not disk.exists(f"{DIRECTORY}/0/7/7.idx")
 
@@ -380,7 +380,7 @@ def test_a_log_whose_locations_are_not_written_yet_is_not_finished(disk: Crashin
     for ledger_id in (7, 8):
         storage.open_for(ledger_id, KEY)
         add(storage, run_of(0, 1000, ledger_id=ledger_id))
-    writer = storage.collection._index_writer
+    writer = storage.collection._mover._writer
     write = writer.write
 
     def fail(changes: Any) -> Any:
@@ -515,7 +515,7 @@ def test_a_move_that_fails_in_the_index_leaves_no_location_in_memory_that_is_not
     stored(storage, 7, 1000, 60)
     stored(storage, 8, 1000, 60)
     runs = found(disk, LogName(0))
-    writer = storage.collection._index_writer
+    writer = storage.collection._mover._writer
     write = writer.write
 
     def write_and_fail(changes: Any) -> Any:
@@ -621,7 +621,7 @@ def test_the_last_add_confirmed_is_read_from_where_the_entry_is_now(disk: Crashi
 def test_a_flush_after_a_move_writes_the_entries_that_came_meanwhile(disk: CrashingDisk) -> None:
     worker = SteppedWorker()
     storage = small(disk, flush_worker=worker)
-    storage.collection.journal_deleted = lambda _: succeed(None)
+    storage.collection.journal_deleted = lambda _: succeed(True)
     for ledger_id in (7, 8):
         storage.open_for(ledger_id, KEY)
         add(storage, run_of(0, 1000, ledger_id=ledger_id))

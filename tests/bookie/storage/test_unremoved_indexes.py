@@ -116,9 +116,9 @@ def test_the_journal_tells_of_it_behind_each_mark_until_it_is_removed(
 ) -> None:
     journaled: list[Sequence[int] | str] = []
 
-    def journal(ledger_ids: Sequence[int]) -> Deferred[None]:
+    def journal(ledger_ids: Sequence[int]) -> Deferred[bool]:
         journaled.append(ledger_ids)
-        return succeed(None)
+        return succeed(True)
 
     def sample(name: str) -> object:
         journaled.append(name)
@@ -132,6 +132,18 @@ def test_the_journal_tells_of_it_behind_each_mark_until_it_is_removed(
     assert journaled == [[7], "first", [7], "second", [7]]
     result_of(storage.flush(partial(sample, "third")))  # type: ignore[arg-type]
     assert journaled[5:] == ["third"]
+    assert not storage.holds_mark
+
+
+def test_the_mark_stays_while_that_cannot_be_journaled(storage: LedgerStorage, unremovable: Unremovable) -> None:
+    with unremovable():
+        delete(storage)
+        for told in (False, True, False):
+            storage.collection.journal_deleted = lambda _, told=told: succeed(told)  # type: ignore[misc]
+            result_of(storage.flush(lambda: MARK))
+            assert storage.holds_mark is not told
+    result_of(storage.flush(lambda: MARK))
+    assert not storage.holds_mark
 
 
 def test_a_replay_goes_on_and_the_next_collection_removes_it(

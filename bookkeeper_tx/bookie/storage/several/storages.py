@@ -153,6 +153,10 @@ class SeveralStorages:
         return any(storage.flush_failed for storage in self.storages)
 
     @property
+    def holds_mark(self) -> bool:
+        return any(storage.holds_mark for storage in self.storages)
+
+    @property
     def dirty(self) -> bool:
         return any(storage.dirty for storage in self.storages)
 
