@@ -102,6 +102,7 @@ class _Batch:
         "_connection",
         "_count_left",
         "_counts",
+        "_entry_id",
         "_entry_size_max",
         "_ledger",
         "_next_id",
@@ -130,7 +131,7 @@ class _Batch:
         self._slices: list[Buffer] = []
         self.updated_at_ms: int | None = None
         """When the last add confirmed passed the reader's, if it has waited for that."""
-        self._next_id = request.start_entry_id
+        self._next_id = self._entry_id = request.start_entry_id
         self._count_left = request.max_count if request.max_count > 0 else UNLIMITED
         self._size_left = min(request.max_size, size_max) - BATCH_REPLY_SIZE
         self._entry_size_max = entry_size_max
@@ -144,6 +145,7 @@ class _Batch:
             if isinstance(entry_id, Status):
                 found = entry_id
             else:
+                self._entry_id = entry_id  # adds may come while the run is read
                 collected = sum(map(len, self._slices))
                 found = self._runs.find(self._ledger.ledger_id, entry_id, self._connection, self._loaded, collected)
             if found is None:
@@ -159,8 +161,7 @@ class _Batch:
         if isinstance(found, Status):
             self._reply(found)
             return False
-        entry_id = stored_id(self._next_id, self._ledger)
-        assert isinstance(entry_id, int)
+        entry_id = self._entry_id
         available = found.last_entry_id - entry_id + 1
         if self._next_id == fields.LAST_ENTRY:
             available = 1  # As Java's `BatchedReadEntryProcessor`: the last entry, then those from 0 on.

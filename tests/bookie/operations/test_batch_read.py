@@ -127,6 +127,15 @@ def test_runs_on_the_disk_are_fetched_and_an_error_there_ends_the_batch() -> Non
     assert bench.read(1) is statuses.EIO
 
 
+def test_an_add_while_the_last_entry_is_read_from_the_disk_comes_too_late() -> None:
+    bench = Bench(run_of(0, 41))
+    bench.storage.store(run_of(1, 41), cold=True)
+    assert bench.read(LAST_ENTRY, max_count=1) is None
+    bench.storage.store(run_of(2, 41))
+    bench.storage.load_next()
+    assert bench.answer() == [1]
+
+
 def test_a_full_batch_does_not_wait_for_the_disk() -> None:
     bench = Bench(run_of(0, 41))
     bench.storage.store(run_of(1, 41), cold=True)
