@@ -47,16 +47,17 @@ async def _read(bookie: Administered, ledger_id: LedgerId, first: int, last: int
     metadata = (await bookie.store.read_ledger(ledger_id)).metadata
     client = await bookie.client.started()
     reader = await client.open_ledger_no_recovery(ledger_id, metadata.password or b"", metadata.digest_type)
-    end = reader.last_add_confirmed if last == -1 else min(last, reader.last_add_confirmed)
-    if first > end:
-        return
-    async with aclosing(reader.entries(first, end)) as pieces:
-        async for piece in pieces:
-            try:
-                await found.add((str(entry.entry_id), entry.payload.decode("ascii", "replace")) for entry in piece)
-            except TooLarge:
-                raise Refused(
-                    BAD_REQUEST,
-                    f"entries {first} to {end} have more than {ANSWER_BYTES_MAX} bytes in JSON: ask for fewer, "
-                    "with start_entry_id and end_entry_id",
-                ) from None
+    async with reader:
+        end = reader.last_add_confirmed if last == -1 else min(last, reader.last_add_confirmed)
+        if first > end:
+            return
+        async with aclosing(reader.entries(first, end)) as pieces:
+            async for piece in pieces:
+                try:
+                    await found.add((str(entry.entry_id), entry.payload.decode("ascii", "replace")) for entry in piece)
+                except TooLarge:
+                    raise Refused(
+                        BAD_REQUEST,
+                        f"entries {first} to {end} have more than {ANSWER_BYTES_MAX} bytes in JSON: ask for fewer, "
+                        "with start_entry_id and end_entry_id",
+                    ) from None

@@ -36,6 +36,11 @@ class Opened(FakeClient):
     async def open_ledger_no_recovery(self, *arguments: Any) -> Any:
         return self
 
+    async def __aenter__(self) -> "Opened":
+        return self
+
+    async def __aexit__(self, *_: object) -> None: ...
+
     async def entries(self, first: int, last: int) -> AsyncGenerator[list[Entry], None]:
         yield [Entry(3, 0, self.payload, -1, 0)]
 

@@ -170,6 +170,13 @@ class Reader:
     """A ledger of 3003 entries, the last of which is not confirmed."""
 
     last_add_confirmed = 3001
+    closed = False
+
+    async def __aenter__(self) -> "Reader":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.closed = True
 
     async def entries(self, first: int, last: int) -> AsyncGenerator[list[Entry], None]:
         for at in range(first, last + 1, 100):
@@ -182,10 +189,12 @@ class Opening:
 
     def __init__(self) -> None:
         self.opened: list[Any] = []
+        self.readers: list[Reader] = []
 
     async def open_ledger_no_recovery(self, *arguments: Any) -> Reader:
         self.opened.append(arguments)
-        return Reader()
+        self.readers.append(Reader())
+        return self.readers[-1]
 
 
 @pytest.fixture
@@ -223,6 +232,7 @@ def test_entries_are_read_up_to_the_last_add_confirmed(asked: Asked, opening: Op
     page = found.get("Entries for page: ")
     assert page == (query.partition("page=")[2].partition("&")[0] if "page=" in query and "-5" not in query else None)
     assert opening.opened == [(3, b"secret", DigestType.CRC32C)]
+    assert opening.readers[0].closed, "it would watch the ledger as long as the bookie runs"
 
 
 @pytest.mark.usefixtures("opening")
