@@ -14,10 +14,12 @@ from bookkeeper_tx.driver import Clock
 from bookkeeper_tx.errors import (
     NO_ANSWER,
     NOT_UNDERSTOOD,
+    AuthenticationFailed,
     BookieUnavailable,
     BookKeeperError,
     CannotConnect,
     LocalError,
+    TlsFailed,
 )
 from bookkeeper_tx.model import BookieId
 from bookkeeper_tx.protocol.client.slow_requests import tell_slow
@@ -26,8 +28,8 @@ WAITING_MAX = 50_000
 """Requests that may wait for one probe."""
 
 
-UNANSWERED = (*NO_ANSWER, LocalError)
-"""Errors that arise on this side of the connection: the bookie has not answered the request."""
+UNANSWERED = (*NO_ANSWER, LocalError, TlsFailed, AuthenticationFailed)
+"""Errors after which the bookie has not answered the request: of this side, or of a connection that was not made."""
 
 
 class Capability(Enum):

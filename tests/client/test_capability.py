@@ -7,6 +7,7 @@ from twisted.internet.task import Clock
 
 from bookkeeper_tx.client.capability import Capabilities, Capability, told_by_batch_probe, told_by_plain_read
 from bookkeeper_tx.errors import (
+    AuthenticationFailed,
     BadRequest,
     BookieUnavailable,
     BookKeeperError,
@@ -15,6 +16,7 @@ from bookkeeper_tx.errors import (
     NoSuchEntry,
     ProtocolViolation,
     RequestTimedOut,
+    TlsFailed,
 )
 from bookkeeper_tx.model import BookieId
 from protocol_specs.states import CAPABILITY, Transition
@@ -100,6 +102,8 @@ def test_each_row(row: Transition) -> None:
         (RequestTimedOut(), Capability.UNKNOWN),
         (ProtocolViolation(), Capability.UNKNOWN),
         (ClientClosed(), Capability.UNKNOWN),
+        (TlsFailed(), Capability.UNKNOWN),
+        (AuthenticationFailed(), Capability.UNKNOWN),
     ],
     ids=repr,
 )
