@@ -64,6 +64,9 @@ class BlockingRequests:
             self._session.pause_after_loss(self._deadline)
             raise
 
+    async def pause_after_loss(self) -> None:
+        self._session.pause_after_loss(self._deadline)
+
     async def turn(self) -> None:
         """Go on: nothing else waits on this thread."""
 

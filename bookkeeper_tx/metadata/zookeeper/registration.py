@@ -12,7 +12,7 @@ from bookkeeper_tx.errors import BookieIdInUse, MetadataError
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
 from bookkeeper_tx.metadata.zookeeper.registered_bookies import RegisteredBookies
-from bookkeeper_tx.metadata.zookeeper.requests import ensure
+from bookkeeper_tx.metadata.zookeeper.requests import delete_own, ensure, looked_at
 from bookkeeper_tx.metadata.zookeeper.twisted_requests import TwistedRequests
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
 
@@ -47,6 +47,8 @@ class ZooKeeperRegistrations:
         self._wanted: dict[BookieId, Registration] = {}
         self._session_id: int | None = None
         self._is_registering_again = False
+        self._connection = 0
+        """The number of the connection, of all that there were."""
         self._said = ""
         """The last reason why that failed; it is logged once."""
         self._lock = DeferredLock()
@@ -72,12 +74,16 @@ class ZooKeeperRegistrations:
         try:
             if self._wanted.pop(bookie_id, None) is not None:
                 for path in self._bookies.paths(bookie_id, False):
-                    await self._delete_own(path)
+                    await delete_own(self._requests, path)
         finally:
             self._lock.release()
 
     def connected_again(self) -> None:
         """Register again if the session is a new one: the nodes of the old one are gone."""
+        self._connection += 1
+        self._look_at_session()
+
+    def _look_at_session(self) -> None:
         if self._requests.stopped or self._is_registering_again:
             return  # one attempt at a time, or a login that fails again and again would begin more and more
         if self._wanted and self._requests.session.session_id != self._session_id:
@@ -104,7 +110,7 @@ class ZooKeeperRegistrations:
 
     def _registered_again(self, _: None) -> None:
         self._is_registering_again, self._said = False, ""
-        self.connected_again()  # if that session has ended meanwhile
+        self._look_at_session()  # it may have ended meanwhile
 
     def _again_failed(self, failure: Any) -> None:
         self._is_registering_again = False
@@ -115,7 +121,7 @@ class ZooKeeperRegistrations:
             self._said = str(failure.value)
             self._log.warn("could not register again, trying on: {error}", error=failure.value)
         if not self._requests.stopped:
-            self._reactor.callLater(_AGAIN_AFTER_S, self.connected_again)
+            self._reactor.callLater(_AGAIN_AFTER_S, self._look_at_session)
 
     async def _register(self, bookie_id: BookieId, wanted: Registration) -> None:
         path, other = self._bookies.paths(bookie_id, wanted.read_only)
@@ -136,29 +142,24 @@ class ZooKeeperRegistrations:
                     await ensure(self._requests, self._bookies.read_only_folder)
                 elif owner is None:
                     raise
-        await self._delete_own(other)
+        await delete_own(self._requests, other)
 
     async def _until_not_foreign(self, path: str, bookie_id: BookieId) -> int | None:
         """Return our session as owner of the node, None if there is no node; wait while another session owns it."""
-        deadline = self._reactor.seconds() + self.patience_s
+        deadline, connection = float("inf"), -1
         while True:
-            stat = await self._requests.insist("exists", path)
+            stat, session_id = await looked_at(self._requests, path)
             if stat is None:
                 return None
             owner = int(stat.ephemeralOwner)
-            if owner == self._requests.session.session_id:
+            if owner == session_id:
                 return owner
+            if connection != self._connection:
+                # A new leader of the servers counts the time of each session anew.
+                deadline, connection = self._reactor.seconds() + self.patience_s, self._connection
             if self._reactor.seconds() > deadline:
                 raise BookieIdInUse(
                     f"a bookie with the id {bookie_id} is running: the session {owner:#x} holds {path}. "
                     "Stop it, or give this one another id."
                 )
             await self._requests.pause(_VANISH_POLL_S)
-
-    async def _delete_own(self, path: str) -> None:
-        stat = await self._requests.insist("exists", path)
-        if stat is not None and stat.ephemeralOwner == self._requests.session.session_id:
-            try:
-                await self._requests.insist("delete", path)
-            except exceptions.NoNodeError:
-                pass

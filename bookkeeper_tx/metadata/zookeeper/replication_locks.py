@@ -6,7 +6,7 @@ A cluster in which no auto-recovery has ever run has no folder of locks; then th
 from kazoo import exceptions
 
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
-from bookkeeper_tx.metadata.zookeeper.requests import Requests
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, delete_own
 from bookkeeper_tx.model import BookieId
 from protocol_specs.metadata import layout as spec
 
@@ -18,11 +18,21 @@ class ReplicationLocks:
         self._requests = requests
         self._held: dict[int, int | None] = {}
         """The ledgers whose locks are nodes of ours, and the sessions that the nodes are of."""
+        self.unwanted: set[int] = set()
+        """The ledgers whose locks may be nodes of ours, and are to be given back."""
         self._folder = f"{root}/{spec.UNDER_REPLICATION}/{spec.REPLICATION_LOCKS}"
 
     async def lock(self, ledger_id: int, bookie_id: BookieId) -> bool:
         """Take the lock of a ledger; return whether nobody else has it."""
+        await self.give_back()
         path, owner = self._path(ledger_id), f'bookieId: "{bookie_id}"\n'.encode()
+        try:
+            return await self._lock(ledger_id, path, owner)
+        except BaseException:  # also a time-out: it may have been taken
+            self.unwanted.add(ledger_id)
+            raise
+
+    async def _lock(self, ledger_id: int, path: str, owner: bytes) -> bool:
         repeated = False
         while True:
             try:
@@ -43,12 +53,19 @@ class ReplicationLocks:
 
     async def unlock(self, ledger_id: int) -> None:
         """Give back a lock; one whose session has ended may be somebody else's by now."""
-        if ledger_id not in self._held or self._held.pop(ledger_id) != self._requests.session_id:
-            return
-        try:
-            await self._requests.insist("delete", self._path(ledger_id))
-        except exceptions.NoNodeError:
-            pass  # an earlier request whose answer was lost has deleted it, or the session has ended
+        if self._held.pop(ledger_id, None) is not None:
+            self.unwanted.add(ledger_id)
+        await self.give_back()
+
+    async def give_back(self) -> None:
+        """Give back all locks that are not wanted any more, also those of earlier calls that have failed."""
+        while self.unwanted:
+            ledger_id = self.unwanted.pop()
+            try:
+                await delete_own(self._requests, self._path(ledger_id))
+            except BaseException:
+                self.unwanted.add(ledger_id)
+                raise
 
     async def _is_owner(self, path: str, owner: bytes) -> bool:
         try:

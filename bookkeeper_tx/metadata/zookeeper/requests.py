@@ -36,11 +36,43 @@ class Requests(Protocol):
     def children_of_each(self, paths: Sequence[str]) -> Awaitable[list[list[str]]]:
         """Return the children of each node, none for a node that is gone; the time limit holds for each."""
 
+    def pause_after_loss(self) -> Awaitable[None]:
+        """Wait as after a connection that was lost."""
+
     def turn(self) -> Awaitable[None]:
         """Let what else waits on this thread have its turn."""
 
     def within(self, coroutine: Coroutine[Any, Any, Any], extra_timeout_s: float = 0) -> Awaitable[Any]:
         """Run ``coroutine``; after the operation timeout it fails with MetadataUnavailable."""
+
+
+async def looked_at(requests: Requests, path: str) -> tuple[Any, int]:
+    """Return the stat of a node, None if there is none, and the session in which it was read."""
+    while True:
+        session_id = requests.session_id
+        stat = await requests.insist("exists", path)
+        if session_id is not None and session_id == requests.session_id:
+            return stat, session_id
+        if requests.session_id is None:  # the connection is down: nobody knows which nodes are ours
+            await requests.pause_after_loss()
+
+
+async def delete_own(requests: Requests, path: str) -> None:
+    """Delete an ephemeral node if it is of this session.
+
+    Another session may have made it anew when a request is repeated whose answer was lost.
+    """
+    while True:
+        stat, session_id = await looked_at(requests, path)
+        if stat is None or stat.ephemeralOwner != session_id:
+            return
+        try:
+            await requests.once("delete", path)
+            return
+        except ConnectionLost:
+            continue
+        except exceptions.NoNodeError:
+            return
 
 
 def refusal(results: Sequence[Any]) -> tuple[int, Exception] | None:

@@ -73,8 +73,11 @@ class TwistedRequests:
         try:
             return await answer
         except ConnectionLost:
-            await self.pause(PAUSE_AFTER_LOSS_S)
+            await self.pause_after_loss()
             raise
+
+    async def pause_after_loss(self) -> None:
+        await self.pause(PAUSE_AFTER_LOSS_S)
 
     async def pause(self, delay_s: float) -> None:
         await deferLater(self._reactor, delay_s, lambda: None)

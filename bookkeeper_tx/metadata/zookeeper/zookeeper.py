@@ -5,6 +5,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from bookkeeper_tx.metadata import service_info
 from bookkeeper_tx.metadata.documents import DocumentPath
@@ -30,6 +32,8 @@ SESSION_TIMEOUT_S = 10.0
 
 OPERATION_TIMEOUT_S = 10.0
 """How long an operation may take; long enough for a session to move to another server."""
+
+log = Logger()
 
 
 class ZooKeeperMetadataStore:
@@ -200,7 +204,13 @@ class ZooKeeperMetadataStore:
 
     def _connected_again(self) -> None:
         self._registrations.connected_again()
+        if self._locks.unwanted:
+            self._operate(self._locks.give_back()).addErrback(self._locks_stay)
         self._watches.connected_again()
+
+    def _locks_stay(self, failure: Failure) -> None:
+        """Take notice that locks are not given back yet: with the next connection, or the next lock."""
+        log.warn("locks of re-replication stay for now: {error}", error=failure.value)
 
 
 def _end_all(ends: Sequence[Callable[[], None]]) -> Callable[[], None]:

@@ -198,6 +198,11 @@ class FakeSession:
         self.session_id = self._new_id()
         self.connected_again()
 
+    def reconnect(self) -> None:
+        """Have another connection in the same session."""
+        self.down = False
+        self.connected_again()
+
     def start(self) -> Deferred[None]:
         return succeed(None)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from twisted.internet.task import deferLater
 from twisted.logger import LogLevel, capturedLogs
 
 from bookkeeper_tx.errors import BookieIdInUse
@@ -112,6 +113,57 @@ def test_the_node_of_a_dead_process_is_waited_for(world: World) -> None:
     world.wait(1)
     result_of(registering)
     assert result_of(store.bookie_info("a:1")) == INFO
+
+
+def test_a_dead_process_is_waited_for_anew_when_the_servers_have_another_leader(world: World) -> None:
+    """It counts the time of each session anew."""
+    store, session = world.open()
+    old, dead = world.open()
+    result_of(old.register_bookie("a:1", OTHER_INFO))
+    registering = store.register_bookie("a:1", INFO)
+    world.wait(8)
+    session.reconnect()
+    world.wait(9)
+    assert not registering.called
+    world.server.end_session(dead.session_id)
+    world.wait(1)
+    result_of(registering)
+
+
+def test_a_node_is_no_other_one_s_while_the_connection_is_down(world: World) -> None:
+    store, session = world.open()
+    lost: list[BaseException] = []
+    result_of(store.register_bookie("a:1", INFO, lost=lost.append))
+    own, submit = session.session_id, session.submit
+
+    def slow(name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        session.submit = submit  # type: ignore[method-assign]
+
+        def answer() -> Any:
+            session.session_id = None  # type: ignore[assignment]
+            world.clock.callLater(0.5, setattr, session, "session_id", own)
+            return submit(name, path, *args, **kwargs)
+
+        return deferLater(world.clock, 13, answer)
+
+    session.submit = slow  # type: ignore[method-assign]
+    changing = store.register_bookie("a:1", INFO, read_only=True, lost=lost.append)
+    world.wait(20)
+    result_of(changing)
+    assert result_of(store.read_only_bookies()) == {"a:1"}
+    assert lost == []
+
+
+def test_what_another_process_has_registered_is_not_removed_when_the_request_is_repeated(world: World) -> None:
+    (store, session), (other, _) = world.open(), world.open()
+    result_of(store.register_bookie("a:1", INFO))
+    registering = other.register_bookie("a:1", OTHER_INFO)
+    world.clock.advance(0.18)
+    session.lose("delete", True)
+    leaving = store.unregister_bookie("a:1")
+    world.settle(leaving)
+    result_of(registering)
+    assert result_of(store.bookie_info("a:1")) == OTHER_INFO
 
 
 def test_registration_with_a_lost_answer(world: World) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.conftest import result_of
+from bookkeeper_tx.errors import MetadataUnavailable
+from tests.conftest import failure_of, result_of
 from tests.metadata.zookeeper.zookeeper_world import World
 
 LOCKS = "/made/ledgers/underreplication/locks"
@@ -47,6 +48,49 @@ def test_a_lost_answer_is_no_other_one_s_lock(world: World, carried_out: bool) -
     assert world.settle(store.lock_replication(7, "a:1")) is True
     session.lose("delete", carried_out)
     world.settle(store.unlock_replication(7))
+    assert f"{LOCKS}/urL0000000007" not in world.server.nodes
+
+
+def test_a_lock_that_another_one_has_taken_meanwhile_is_not_given_back_when_the_request_is_repeated(
+    world: World,
+) -> None:
+    (store, session), (other, _) = world.open(), world.open()
+    assert result_of(store.lock_replication(7, "a:1")) is True
+    session.lose("delete", True)
+    giving_back = store.unlock_replication(7)
+    assert result_of(other.lock_replication(7, "b:1")) is True
+    world.settle(giving_back)
+    assert world.server.nodes[f"{LOCKS}/urL0000000007"].data == b'bookieId: "b:1"\n'
+
+
+@pytest.mark.parametrize("while_it_is", ["taken", "given back"])
+def test_a_lock_stays_no_longer_than_the_servers_are_away(world: World, while_it_is: str) -> None:
+    (store, session), (other, _) = world.open(), world.open()
+    if while_it_is == "taken":
+        session.lose("create", True)
+        asked = store.lock_replication(7, "a:1")
+    else:
+        assert result_of(store.lock_replication(7, "a:1")) is True
+        session.lose("delete", False)
+        asked = store.unlock_replication(7)
+    session.down = True
+    world.wait(30)
+    failure_of(asked, MetadataUnavailable)
+    assert f"{LOCKS}/urL0000000007" in world.server.nodes
+    session.reconnect()
+    world.wait(1)
+    assert f"{LOCKS}/urL0000000007" not in world.server.nodes
+    assert result_of(other.lock_replication(7, "b:1")) is True
+    assert result_of(store.lock_replication(7, "a:1")) is False
+
+
+def test_a_lock_is_given_back_though_the_connection_was_down_when_it_was_looked_at(world: World) -> None:
+    store, session = world.open()
+    assert result_of(store.lock_replication(7, "a:1")) is True
+    own, session.session_id = session.session_id, None
+    giving_back = store.unlock_replication(7)
+    session.session_id = own
+    world.settle(giving_back)
     assert f"{LOCKS}/urL0000000007" not in world.server.nodes
 
 
