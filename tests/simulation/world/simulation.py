@@ -10,6 +10,7 @@ from attrs import define, evolve
 from twisted.logger import globalLogPublisher
 
 from bookkeeper_tx.bookie.scrubber import Scrubber
+from bookkeeper_tx.bookie.storage.entry_log_scan import Damaged
 from tests.simulation.world import faults as all_faults
 from tests.simulation.world import storage_classes
 from tests.simulation.world.aim import Aiming
@@ -337,6 +338,10 @@ class Simulation:
             if self._damaged is None and all(bookie.disk.is_whole for bookie in self.bookies):
                 self.history.broken(Violation(f"nothing was damaged: {event['text']}"))
             self.history.count("scrubber's findings")
+        if isinstance(event.get("error"), Damaged):
+            if self._damaged is None:
+                self.history.broken(Violation(f"nothing was damaged: {event['error']}"))
+            self.history.count("damaged logs")
 
 
 def _leave_out_the_program() -> None:
