@@ -87,7 +87,7 @@ class MetadataStore(ClientMetadataStore, Protocol):
         """Fire with the cluster's instance id, a UUID text, or None if the cluster has none."""
 
     def read_latest_ledger(self, ledger_id: int) -> "Deferred[Versioned]":
-        """As :meth:`read_ledger`, but no server answers that does not know all that was written before this call."""
+        """As ``read_ledger``, but no server answers that does not know all that was written before this call."""
 
     def register_bookie(
         self,
