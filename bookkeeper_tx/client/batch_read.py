@@ -122,6 +122,11 @@ class BatchAttempt:
             capabilities.lacks(bookie_id)
             self._not_supported()
             return
+        elif isinstance(error, NOT_UNDERSTOOD) and self._context.config.protocol is WireProtocol.V3:
+            # An entry as large as a frame fits the reply to a single read, and none to a batch read.
+            error = BatchReadNotSupported(
+                f"bookie {bookie_id} reads no batch from entry {self._start} on, which is larger than a batch in V3"
+            )
         if isinstance(error, BookieUnavailable):
             # The bookie is down, or an older release has taken its place: the next batch read is a probe again, so that
             # it cannot break a shared connection a second time.

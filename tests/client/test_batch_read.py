@@ -12,6 +12,7 @@ from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
+    BadRequest,
     BatchReadNotSupported,
     BookieUnavailable,
     BookKeeperError,
@@ -23,6 +24,7 @@ from bookkeeper_tx.errors import (
 )
 from bookkeeper_tx.model import DigestType
 from protocol_specs.metadata.bookie import BATCH_READ_V3
+from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster
 from tests.client.tailed import Tailed
 from tests.sampling import examples
@@ -379,6 +381,31 @@ def test_a_bookie_that_publishes_more_than_it_can_is_remembered() -> None:
     for _ in range(3):
         assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
     assert len(requests(cluster, "batch")) == 1
+
+
+@pytest.mark.parametrize("served", [True, False], ids=["known", "unknown"])
+def test_an_entry_that_is_too_large_for_a_batch_is_read_by_itself(
+    served: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the frame that a single entry fits a batch takes more for itself; the bookie says that it is a bad request."""
+    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    if served:
+        for first in range(3):
+            cluster.result(reader.read_batch(first, max_count=1, fallback=False))
+
+    batch_read = PuppetBookie.batch_read
+
+    def refuse_large(bookie: PuppetBookie, ledger_id: int, start: int, max_count: int, max_size: int) -> Any:
+        if start == 1:
+            raise BadRequest
+        return batch_read(bookie, ledger_id, start, 1, max_size)
+
+    monkeypatch.setattr(PuppetBookie, "batch_read", refuse_large)
+    assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
+    assert cluster.result(reader.read_batch(1)).payloads[0] == b"b"
+    if served:
+        with pytest.raises(BatchReadNotSupported, match="entry 1 on, which is larger than a batch in V3"):
+            cluster.result(reader.read_batch(1, fallback=False))
 
 
 def test_who_served_batches_serves_them_still_while_nobody_can_tell() -> None:
