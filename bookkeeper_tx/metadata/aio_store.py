@@ -25,7 +25,8 @@ log = logging.getLogger("bookkeeper_tx")
 class AioMetadataStore:
     """The store of a URI, for one event loop.
 
-    Methods that ask the store return a Future.
+    Methods that ask the store return a Future.  Questions wait for each other: those that have waited for their whole
+    time behind one to which there was no answer have none either, and those that were given up are not asked.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class AioMetadataStore:
         self._changed: set[Key | None] = set()
         """What the store has told about, until it is looked at; None if that is anything."""
         self._tells = False
+        self._unanswered: MetadataUnavailable | None = None
+        """The error of the last question that was asked, if there was no answer."""
 
     def start(self) -> Any:
         return self._run(self._open)
@@ -124,18 +127,31 @@ class AioMetadataStore:
             store.close()
 
     def _ask(self, name: str, *arguments: Any) -> Any:
-        return self._run(self._call, name, *arguments)
+        return self._run(self._call, self._loop.time(), name, *arguments)
 
     def _run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self._thread is None:
             failed = self._loop.create_future()
-            failed.set_exception(MetadataUnavailable(f"the metadata store {self.uri} was stopped"))
+            failed.set_exception(self._was_stopped())
             return failed
         return self._thread.run(function, *arguments)
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    def _was_stopped(self) -> MetadataUnavailable:
+        return MetadataUnavailable(f"the metadata store {self.uri} was stopped")
+
+    def _call(self, asked_s: float, name: str, *arguments: Any) -> Any:
         """Call a method of the store, on its thread."""
-        return getattr(self._opened(), name)(*arguments)
+        if self._thread is None:
+            raise self._was_stopped()
+        if self._unanswered is not None and self._loop.time() - asked_s >= self._timeout_s:
+            raise MetadataUnavailable(*self._unanswered.args)
+        try:
+            answer = getattr(self._opened(), name)(*arguments)
+        except MetadataUnavailable as error:
+            self._unanswered = error
+            raise
+        self._unanswered = None
+        return answer
 
     def _opened(self) -> BlockingStore:
         if self._store is None:

@@ -18,7 +18,7 @@ class DaemonThread:
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> "asyncio.Future[Any]":
-        """Call ``function(*arguments)``; the Future has its result, or its error."""
+        """Call ``function(*arguments)``, unless the Future is cancelled before; it has the result, or the error."""
         result = self._loop.create_future()
         self._calls.put((result, function, arguments))
         return result
@@ -30,6 +30,8 @@ class DaemonThread:
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
             result, function, arguments = call
+            if result.done():  # given up
+                continue
             try:
                 value, error = function(*arguments), None
             except BaseException as raised:

@@ -60,6 +60,72 @@ def test_ledgers_are_created_changed_and_deleted(path: Path) -> None:
     run(path, scenario)
 
 
+class Away:
+    """A blocking store that is away; ``seconds`` is the time."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.asked: list[int] = []
+        self.may_answer = threading.Semaphore(0)
+
+    def read_ledger(self, ledger_id: int) -> object:
+        self.asked.append(ledger_id)
+        self.may_answer.acquire()
+        self.seconds += 10
+        if ledger_id > 100:
+            return "answer"
+        raise MetadataUnavailable("away")
+
+    def close(self) -> None: ...
+
+
+def run_away(monkeypatch: pytest.MonkeyPatch, scenario: Callable[[AioMetadataStore, Away], Any]) -> None:
+    away = Away()
+    monkeypatch.setattr(aio_store, "open_blocking_store", lambda *_: away)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "time", lambda: away.seconds)
+        store = AioMetadataStore("sqlite:///none", 10.0, loop)
+        await store.start()
+        await scenario(store, away)
+
+    asyncio.run(main())
+
+
+def test_questions_that_have_waited_for_one_without_an_answer_have_none_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(store: AioMetadataStore, away: Away) -> None:
+        asked = [store.read_ledger(each) for each in range(5)]
+        away.may_answer.release(2)
+        assert [str(each) for each in await asyncio.gather(*asked, return_exceptions=True)] == ["away"] * 5
+        assert away.asked == [0]
+        with pytest.raises(MetadataUnavailable, match="away"):
+            await store.read_ledger(7)
+        assert away.asked == [0, 7]
+        away.may_answer.release(2)
+        assert await asyncio.gather(store.read_ledger(101), store.read_ledger(102)) == ["answer"] * 2
+        await store.stop()
+
+    run_away(monkeypatch, scenario)
+
+
+def test_what_was_given_up_or_comes_after_a_stop_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(store: AioMetadataStore, away: Away) -> None:
+        asked = [store.read_ledger(each) for each in (0, 1, 102, 103)]
+        while not away.asked:
+            await asyncio.sleep(0)
+        asked[1].cancel()
+        stopping = asyncio.ensure_future(store.stop())
+        await asyncio.sleep(0)
+        away.may_answer.release(1)
+        await stopping
+        said = await asyncio.gather(*asked, return_exceptions=True)
+        assert [str(each) for each in said] == ["away", "", *["the metadata store sqlite:///none was stopped"] * 2]
+        assert away.asked == [0]
+
+    run_away(monkeypatch, scenario)
+
+
 def test_a_watcher_is_told_of_the_change_of_another(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aio_store, "LOOK_INTERVAL_S", 0.0)
 
@@ -121,13 +187,14 @@ def test_looks_do_not_pile_up_while_the_store_is_slow(path: Path, monkeypatch: p
 
 def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
-    may_open = threading.Event()
+    opening, may_open = threading.Event(), threading.Event()
 
     class Store:
         def close(self) -> None:
             closed.append("closed")
 
     def open_slowly(*_: Any) -> Any:
+        opening.set()
         may_open.wait()
         return Store()
 
@@ -135,7 +202,9 @@ def test_a_store_that_is_stopped_while_it_opens_is_closed(path: Path, monkeypatc
 
     async def scenario() -> None:
         store = AioMetadataStore(f"sqlite://{path}", 5.0, asyncio.get_running_loop())
-        store.start().cancel()
+        starting = store.start()
+        await asyncio.to_thread(opening.wait)
+        starting.cancel()
         stopping = asyncio.ensure_future(store.stop())
         await asyncio.sleep(0)
         may_open.set()
