@@ -14,6 +14,7 @@ from attrs import define
 from bookkeeper_tx.client.capability import UNANSWERED, Capability, told_by_batch_probe, told_by_plain_read
 from bookkeeper_tx.client.channel import Channel
 from bookkeeper_tx.client.context import ClientContext
+from bookkeeper_tx.client.published import ask_published
 from bookkeeper_tx.config import ClientConfig, WireProtocol
 from bookkeeper_tx.entry.entry_run import EntryRun
 from bookkeeper_tx.errors import (
@@ -67,7 +68,7 @@ class BatchAttempt:
             if self._context.config.protocol is WireProtocol.V2:
                 self._probe()
             else:
-                self._context.driver.when_done(self._context.store.bookie_info(self._bookie_id), self._told)
+                ask_published(self._context.driver, self._context.store, self._bookie_id, self._published)
 
     def slow(self) -> None:
         """The bookie takes long: tell ``done``, and all that wait for what this request is to find out."""
@@ -75,15 +76,12 @@ class BatchAttempt:
         if self._probing:
             self._context.capabilities.slow(self._bookie_id)
 
-    def _told(self, error: Exception | None, info: Any) -> None:
-        if error is None:
-            self._published(info)
-        else:
-            self._not_published(error)
-
-    def _published(self, info: BookieServiceInfo) -> None:
-        """Take the capability that the bookie publishes: a bookie serves V3 batch read only if it says so."""
-        if info.extensions is None:
+    def _published(self, info: BookieServiceInfo | None) -> None:
+        """Take the capability that the bookie publishes, or find out if nobody can tell in time."""
+        if info is None and self._context.capabilities.ever_served(self._bookie_id):
+            self._context.capabilities.serves(self._bookie_id)  # there was no interruption: it is the same process
+            self.start()
+        elif info is None or info.extensions is None:
             self._probe()
         elif BATCH_READ_V3 in info.extensions:
             self._context.capabilities.advertised(self._bookie_id)
@@ -91,19 +89,6 @@ class BatchAttempt:
         else:
             self._context.capabilities.lacks(self._bookie_id)
             self._not_supported()
-
-    def _not_published(self, failure: Exception) -> None:
-        """Use batch read if the same process has served it before; otherwise nothing is known, and the request fails.
-
-        Single reads may work meanwhile.
-        """
-        if self._context.capabilities.ever_served(self._bookie_id):
-            self._context.capabilities.serves(self._bookie_id)
-            self.start()
-            return
-        error = BatchReadNotSupported(f"whether bookie {self._bookie_id} has batch read cannot be told now: {failure}")
-        self._context.capabilities.unknown(self._bookie_id, error)
-        self._done(error, None)
 
     def _probe(self) -> None:
         self._probing = True

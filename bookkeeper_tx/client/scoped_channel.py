@@ -2,8 +2,8 @@
 
 A bookie that knows no scopes overlooks the scope and would serve the ledger of the same lower half in scope 0.  So no
 request is sent before the client knows that the bookie knows scopes.  The client takes that from the capabilities that
-the bookie publishes.  If it publishes nothing, the client sends a harmless read of the last add confirmed on a
-connection of its own: the answer of a bookie that knows scopes repeats the scope.
+the bookie publishes.  If it publishes nothing, or nobody can tell in time, the client sends a harmless read of the last
+add confirmed on a connection of its own: the answer of a bookie that knows scopes repeats the scope.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 from bookkeeper_tx.client.capability import Capabilities, Capability
 from bookkeeper_tx.client.channel import Channel, Done
+from bookkeeper_tx.client.published import ask_published
 from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.errors import (
     BookKeeperError,
@@ -147,7 +148,7 @@ class ScopedChannel:
                 scopes.begin_probe(bookie_id)
             scopes.wait(bookie_id, _Waiting(self, done, request).known)
             if capability is Capability.UNKNOWN:
-                self._driver.when_done(self._store.bookie_info(bookie_id), self._told)
+                ask_published(self._driver, self._store, bookie_id, self._published)
 
     def known(self, done: Done, request: Callable[[Done], Any], error: BookKeeperError | None) -> None:
         """Make ``request``, since the bookie knows scopes, or fail it."""
@@ -156,24 +157,13 @@ class ScopedChannel:
         else:
             self._clock.callLater(0, done, error, None)
 
-    def _told(self, error: Exception | None, info: Any) -> None:
-        if error is None:
-            self._published(info)
-        else:
-            self._not_published(error)
-
-    def _published(self, info: BookieServiceInfo) -> None:
-        if info.extensions is None:
+    def _published(self, info: BookieServiceInfo | None) -> None:
+        if info is None or info.extensions is None:
             self._channel.send(ReadLastAddConfirmed(self._ledger_id), self._probed, own_connection=True)
         elif LEDGER_SCOPE_ID in info.extensions:
             self._scopes.serves(self._bookie_id)  # as good as an answer
         else:
             self._scopes.lacks(self._bookie_id)
-
-    def _not_published(self, error: Exception) -> None:
-        if not isinstance(error, BookKeeperError):
-            error = BookKeeperError(f"what bookie {self._bookie_id} publishes cannot be told: {error!r}")
-        self._not_told(error)
 
     def _probed(self, error: BookKeeperError | None, _: Any) -> None:
         scopes = self._scopes

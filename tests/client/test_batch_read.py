@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
+from bookkeeper_tx.client.published import PATIENCE_S
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
@@ -417,14 +418,19 @@ def test_who_served_batches_serves_them_still_while_nobody_can_tell() -> None:
     assert cluster.result(reading).payloads == [b"a", b"b", b"c"]
 
 
-def test_while_nobody_can_tell_what_a_bookie_can_single_reads_serve() -> None:
+@pytest.mark.parametrize("silent", [True, False])
+def test_while_nobody_can_tell_what_a_bookie_can_it_is_probed(silent: bool) -> None:
     cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
     reading = reader.read(0, 2)
-    cluster.network.lose(cluster.network.find("store info"))
+    if silent:
+        cluster.clock.advance(PATIENCE_S)
+    else:
+        cluster.network.lose(cluster.network.find("store info"))
     assert cluster.result(reading).payloads == [b"a", b"b", b"c"]
-    assert requests(cluster, "batch") == []
-    assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
-    assert len(requests(cluster, "batch")) == 1
+    assert [each.rpartition(" ")[2] for each in requests(cluster, "batch")] == ["own"]
+    reading = reader.read(0, 2)
+    assert not any("store info" in each.text for each in cluster.network.messages)
+    assert cluster.result(reading).payloads == [b"a", b"b", b"c"]
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 2), (3, 2, 2)])

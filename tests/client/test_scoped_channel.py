@@ -6,6 +6,7 @@ import pytest
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
+from bookkeeper_tx.client.published import PATIENCE_S
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     BookieUnavailable,
@@ -241,17 +242,31 @@ def test_every_request_is_held_back() -> None:
     assert cluster.bookies["b1"].requests == []
 
 
-@pytest.mark.parametrize("lost", ["store info", "lac"])
-def test_what_could_not_be_found_out_is_asked_again(lost: str) -> None:
+@pytest.mark.parametrize("silent", [True, False])
+def test_while_the_store_does_not_tell_a_bookie_is_asked_itself(silent: bool) -> None:
+    cluster = scoped(frozenset({LEDGER_SCOPE_ID}), bookies=1)
+    channel = cluster.client(V3)._context.channel("b1", LEDGER)
+    found: list[Any] = []
+    channel.send(ForceLedger(LEDGER), lambda error, _: found.append(error))
+    if silent:
+        cluster.clock.advance(PATIENCE_S)
+    else:
+        cluster.network.lose(cluster.network.find("store info"), MetadataUnavailable())
+    cluster.network.run()
+    cluster.clock.advance(0)
+    cluster.network.run()
+    assert found == [None]
+
+
+def test_what_could_not_be_found_out_is_asked_again() -> None:
     cluster = scoped(None, bookies=1)
     channel = cluster.client(V3)._context.channel("b1", LEDGER)
     found: list[Any] = []
     channel.send(ForceLedger(LEDGER), lambda error, _: found.append(error))
-    if lost == "lac":
-        cluster.network.run(until=lambda: any("lac" in each.text for each in cluster.network.messages))
-    cluster.network.lose(cluster.network.find(lost))
+    cluster.network.run(until=lambda: any("lac" in each.text for each in cluster.network.messages))
+    cluster.network.lose(cluster.network.find("lac"))
     cluster.clock.advance(0)
-    assert [type(each) for each in found] == [MetadataUnavailable if lost == "store info" else RequestTimedOut]
+    assert [type(each) for each in found] == [RequestTimedOut]
     channel.send(ForceLedger(LEDGER), lambda error, _: found.append(error))
     cluster.network.run()
     assert found[1] is None
@@ -271,7 +286,7 @@ def test_who_knew_scopes_knows_them_still_unless_it_may_be_another(
     appended = writer.append(b"payload")
     cluster.network.run(until=lambda: any(lost in each.text for each in cluster.network.messages))
     cluster.network.lose(cluster.network.find(lost), MetadataUnavailable() if extensions else RequestTimedOut())
-    if interruptions:
+    if interruptions and lost == "lac":
         with pytest.raises(NotEnoughBookies):
             cluster.result(appended)
         assert list(cluster.bookies["b1"].ledgers[LEDGER].entries) == [0]
