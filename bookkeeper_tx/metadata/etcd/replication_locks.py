@@ -18,9 +18,19 @@ class EtcdReplicationLocks:
         self._folder = f"{scope}/{spec.REPLICATION_LOCKS}"
         self._held: set[tuple[int, int]] = set()
         """The ledgers whose locks were taken here, each with the lease."""
+        self._unwanted: set[int] = set()
+        """The ledgers whose locks may be under our lease, and are to be given back: an attempt has failed."""
 
     def lock(self, ledger_id: int, bookie_id: BookieId, lease: EtcdLease) -> bool:
         """Take the lock of a ledger; return whether nobody has it, this process neither."""
+        self._give_back(lease)
+        try:
+            return self._lock(ledger_id, bookie_id, lease)
+        except BaseException:  # it may have been taken
+            self._unwanted.add(ledger_id)
+            raise
+
+    def _lock(self, ledger_id: int, bookie_id: BookieId, lease: EtcdLease) -> bool:
         key, repeated = self._key(ledger_id), False
         while True:
             lease_id = lease.id()
@@ -42,9 +52,15 @@ class EtcdReplicationLocks:
                 return is_own
 
     def unlock(self, ledger_id: int, lease: EtcdLease) -> None:
-        """Give back a lock that is held under ``lease``."""
+        """Give back a lock that is held under ``lease``, and those of earlier calls that have failed."""
         self._held.discard((ledger_id, lease.current))
-        lease.give_back(self._key(ledger_id))
+        self._unwanted.add(ledger_id)
+        self._give_back(lease)
+
+    def _give_back(self, lease: EtcdLease) -> None:
+        for ledger_id in sorted(self._unwanted):
+            lease.give_back(self._key(ledger_id))
+            self._unwanted.discard(ledger_id)
 
     def _key(self, ledger_id: int) -> str:
         return f"{self._folder}/{spec.ledger_name(ledger_id)}"

@@ -251,6 +251,28 @@ def test_a_lock_is_held_by_one_until_it_is_given_back_or_the_lease_ends(world: W
     assert locks.lock(7, "a:1", mine)
 
 
+@pytest.mark.parametrize("while_it_is", ["taken", "given back"])
+def test_a_lock_goes_with_the_next_one_when_etcd_was_away(world: World, while_it_is: str) -> None:
+    mine, other, locks = world.new_lease(), world.new_lease(), world.records.locks
+
+    def go_away() -> None:
+        world.etcd.lose = lambda name: "request"
+
+    mine.id()
+    if while_it_is == "taken":
+        world.lose_next("Txn", "answer", go_away)
+        with pytest.raises(MetadataUnavailable):
+            locks.lock(7, "a:1", mine)
+    else:
+        assert locks.lock(7, "a:1", mine)
+        go_away()
+        with pytest.raises(MetadataUnavailable):
+            locks.unlock(7, mine)
+    world.etcd.lose = lambda name: None
+    assert locks.lock(8, "a:1", mine)
+    assert locks.lock(7, "b:1", other)
+
+
 @pytest.mark.parametrize("what", ["request", "answer"])
 def test_a_lock_that_this_process_holds_is_not_taken_again_after_a_lost_request(world: World, what: str) -> None:
     lease, locks = world.new_lease(), world.records.locks
