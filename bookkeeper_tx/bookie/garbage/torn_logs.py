@@ -19,6 +19,7 @@ from bookkeeper_tx.bookie.garbage.storage import Collected
 from bookkeeper_tx.bookie.storage.entry_log_metadata import LogName
 from bookkeeper_tx.bookie.storage.entry_log_scan import ledgers_behind, record_end
 from bookkeeper_tx.errors import StorageFailed
+from bookkeeper_tx.model import ledger_name
 from bookkeeper_tx.threads.worker import Threads
 
 LEDGERS_AT_ONCE: Final = 64
@@ -40,7 +41,7 @@ class TornLogs:
         """Cut off a finished log at ``offset``, unless somebody may want what is behind that; return whether it was.
 
         An index wants all of a record that it points to, and a ledger without an index all that is whole: an index may
-        come back, or be made anew.  Raises OSError, and StorageFailed if an index cannot be read.
+        come back, or be made anew.  Raises OSError, and StorageFailed if that cannot be told now, or may change.
         """
         if await self._indexed_end(name) > offset:
             return False
@@ -48,8 +49,14 @@ class TornLogs:
         if behind is None:
             return False
         await self._absent.look_up([each for each in behind if self._absent.is_absent(each)])
-        if any(map(self._absent.is_absent, behind)):
-            return False
+        if self._absent.error is not None:
+            raise StorageFailed(f"{self._path(name)} is damaged, or torn by a crash: {self._absent.error}")
+        wanted = next(filter(self._absent.is_absent, behind), None)
+        if wanted is not None:
+            raise StorageFailed(
+                f"{self._path(name)} is damaged, or torn by a crash, and has entries of ledger {ledger_name(wanted)}, "
+                "which has no index here, and is not known to be deleted"
+            )
         await self._storage.cut_log(name, offset)
         log.warn(
             "entry log {name} was torn by a crash: it is cut off at offset {offset}, behind all that indexes point to",

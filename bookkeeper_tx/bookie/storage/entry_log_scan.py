@@ -99,21 +99,31 @@ def ledgers_behind(file: File, offset: int, scoped: bool) -> list[int] | None:
 
     Raises OSError.
     """
-    form, head = V2 if scoped else V1, _HEADS[scoped]
+    form, head, size = V2 if scoped else V1, _HEADS[scoped], file.size()
     found: set[int] = set()
-    while data := file.read(CHUNK_SIZE + form.head_size, offset):
-        for each in head.finditer(data):
-            at = each.start()
-            if at >= CHUNK_SIZE or len(data) - at < form.head_size:
-                break
-            length, owner, _ = form.head.unpack_fixed(data, at)
-            ledger_id = form.ledger_of(owner)
-            if ledger_id is not None and offset + at + RECORD_LENGTH_SIZE + length <= file.size():
+    base, data = offset, b""
+    while True:
+        if offset + form.head_size > base + len(data):
+            base, data = offset, file.read(CHUNK_SIZE, offset)
+        each = head.search(data, offset - base)
+        if each is None:
+            offset = base + len(data) - form.head_size + 1
+        else:
+            offset = base + each.start()
+        if offset + form.head_size > size or len(data) < form.head_size:
+            return sorted(found)
+        if each is None or offset + form.head_size > base + len(data):
+            continue
+        length, owner, _ = form.head.unpack_fixed(data, offset - base)
+        ledger_id, end = form.ledger_of(owner), offset + RECORD_LENGTH_SIZE + length
+        offset += 1
+        if ledger_id is not None and length >= form.ids_size and end <= size:
+            after = file.read(form.head_size, end)
+            if head.match(after) or not any(after):
                 found.add(ledger_id)
                 if len(found) > LEDGERS_BEHIND_MAX:
                     return None
-        offset += CHUNK_SIZE
-    return sorted(found)
+                offset = end
 
 
 def _record_size(file: File, position: int, size: int) -> int:

@@ -3,6 +3,7 @@
 import pytest
 
 from bookkeeper_tx.bookie.storage.entry_location import split_location
+from bookkeeper_tx.errors import MetadataUnavailable
 from tests.bookie.crashing_disk import DIRECTORY, Crashed, CrashingDisk, CrashingFile, new_disk
 from tests.bookie.garbage.bookies import OPEN, Bench
 from tests.bookie.seams import KEY, entry, run_of
@@ -105,12 +106,26 @@ def test_whole_records_of_a_ledger_whose_index_is_away_stay_until_it_is_deleted(
     for ledger_id in LEDGERS[2:]:
         disk.rename(f"{DIRECTORY}/0/{ledger_id:x}/{ledger_id:x}.idx", f"/away{ledger_id}")
     bench = restarted(before)
-    bench.collect()
-    assert bench.collector.status.unreadable_logs == ("0.log",)
-    assert len(disk.read(LOG)) == size
+    for error in (MetadataUnavailable("away"), None):
+        bench.store.read_error = error
+        bench.collect()
+        assert len(disk.read(LOG)) == size
     bench.delete(*LEDGERS[2:])
-    restarted(bench).collect()
+    bench.collect()
     assert len(disk.read(LOG)) == 1024 + 2 * 104
+
+
+def test_entries_are_told_from_what_is_in_them(disk: CrashingDisk) -> None:
+    """Their ids are small numbers, as those of ledgers are, which the store may know."""
+    before = with_ledgers(disk, entry_log_bytes_max=2**20)
+    file, size = disk.open(LOG, writable=True), len(disk.read(LOG))
+    run = run_of(0, *[60] * 200, ledger_id=LEDGERS[0])
+    file.write(bytes(40) + bytes(run.records(0, 200)), size)
+    before.store.ledgers |= dict.fromkeys(range(200), OPEN)
+    bench = restarted(before)
+    bench.collect()
+    assert len(disk.read(LOG)) == size
+    assert not [each for each in bench.store.calls if each[0] == "read latest"]
 
 
 def test_nothing_is_cut_off_while_an_index_cannot_be_read(disk: CrashingDisk) -> None:
