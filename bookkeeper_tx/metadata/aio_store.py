@@ -66,7 +66,7 @@ class AioMetadataStore:
             self._timer.cancel()
         closed = thread.run(self._close)  # a start that is under way ends before it
         thread.end()
-        await closed
+        await asyncio.shield(closed)  # whoever gives up waiting must not leave it open
 
     # Ledgers ---------------------------------------------------------------------------------------------------------
 

@@ -67,6 +67,7 @@ class Away:
         self.seconds = 0.0
         self.asked: list[int] = []
         self.may_answer = threading.Semaphore(0)
+        self.closed = threading.Event()
 
     def read_ledger(self, ledger_id: int) -> object:
         self.asked.append(ledger_id)
@@ -76,7 +77,8 @@ class Away:
             return "answer"
         raise MetadataUnavailable("away")
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self.closed.set()
 
 
 def run_away(monkeypatch: pytest.MonkeyPatch, scenario: Callable[[AioMetadataStore, Away], Any]) -> None:
@@ -122,6 +124,20 @@ def test_what_was_given_up_or_comes_after_a_stop_is_not_asked(monkeypatch: pytes
         said = await asyncio.gather(*asked, return_exceptions=True)
         assert [str(each) for each in said] == ["away", "", *["the metadata store sqlite:///none was stopped"] * 2]
         assert away.asked == [0]
+
+    run_away(monkeypatch, scenario)
+
+
+def test_a_store_is_closed_also_if_nobody_waits_for_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(store: AioMetadataStore, away: Away) -> None:
+        asked = store.read_ledger(0)
+        stopping = asyncio.ensure_future(store.stop())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        await asyncio.sleep(0)
+        away.may_answer.release(1)
+        await asyncio.gather(asked, return_exceptions=True)
+        await asyncio.to_thread(away.closed.wait)
 
     run_away(monkeypatch, scenario)
 

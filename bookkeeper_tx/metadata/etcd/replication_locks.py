@@ -26,8 +26,9 @@ class EtcdReplicationLocks:
         self._give_back(lease)
         try:
             return self._lock(ledger_id, bookie_id, lease)
-        except BaseException:  # it may have been taken
-            self._unwanted.add(ledger_id)
+        except BaseException:
+            if all(held != ledger_id for held, _ in self._held):  # it may have been taken
+                self._unwanted.add(ledger_id)
             raise
 
     def _lock(self, ledger_id: int, bookie_id: BookieId, lease: EtcdLease) -> bool:

@@ -6,7 +6,7 @@ A cluster in which no auto-recovery has ever run has no folder of locks; then th
 from kazoo import exceptions
 
 from bookkeeper_tx.metadata.zookeeper.kazoo_client import ConnectionLost
-from bookkeeper_tx.metadata.zookeeper.requests import Requests, delete_own
+from bookkeeper_tx.metadata.zookeeper.requests import Requests, delete_own, looked_at
 from bookkeeper_tx.model import BookieId
 from protocol_specs.metadata import layout as spec
 
@@ -45,8 +45,8 @@ class ReplicationLocks:
             except exceptions.NodeExistsError:
                 if not repeated or not await self._is_owner(path, owner):
                     return False
-            stat = await self._requests.insist("exists", path)
-            if stat is not None and stat.ephemeralOwner == self._requests.session_id:
+            stat, session_id = await looked_at(self._requests, path)
+            if stat is not None and stat.ephemeralOwner == session_id:
                 self._held[ledger_id] = stat.ephemeralOwner
                 return True
             # The session has ended since, and the node with it.

@@ -1,5 +1,7 @@
 """The locks of re-replication, which Java's workers take, too."""
 
+from typing import Any
+
 import pytest
 
 from bookkeeper_tx.errors import MetadataUnavailable
@@ -82,6 +84,26 @@ def test_a_lock_stays_no_longer_than_the_servers_are_away(world: World, while_it
     assert f"{LOCKS}/urL0000000007" not in world.server.nodes
     assert result_of(other.lock_replication(7, "b:1")) is True
     assert result_of(store.lock_replication(7, "a:1")) is False
+
+
+def test_a_lock_is_had_though_the_connection_was_down_when_it_was_looked_at(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, session = world.open()
+    own, submit = session.session_id, session.submit
+
+    def submit_and_lose(name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        answer = submit(name, path, *args, **kwargs)
+        if name == "exists" and session.session_id is not None:
+            monkeypatch.setattr(session, "submit", submit)
+            session.session_id = None
+            world.clock.callLater(0.5, setattr, session, "session_id", own)
+        return answer
+
+    monkeypatch.setattr(session, "submit", submit_and_lose)
+    assert world.settle(store.lock_replication(7, "a:1")) is True
+    world.settle(store.unlock_replication(7))
+    assert f"{LOCKS}/urL0000000007" not in world.server.nodes
 
 
 def test_a_lock_is_given_back_though_the_connection_was_down_when_it_was_looked_at(world: World) -> None:
