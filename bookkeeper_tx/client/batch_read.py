@@ -107,16 +107,20 @@ class BatchAttempt:
             capabilities.lacks(bookie_id)
             self._not_supported()
             return
-        elif isinstance(error, NOT_UNDERSTOOD) and self._context.config.protocol is WireProtocol.V3:
-            # An entry as large as a frame fits the reply to a single read, and none to a batch read.
-            error = BatchReadNotSupported(
-                f"bookie {bookie_id} reads no batch from entry {self._start} on, which is larger than a batch in V3"
-            )
         if isinstance(error, BookieUnavailable):
             # The bookie is down, or an older release has taken its place: the next batch read is a probe again, so that
             # it cannot break a shared connection a second time.
             capabilities.unknown(bookie_id, error)
-        self._done(error, run)
+        self._done(self._about_request(error), run)
+
+    def _about_request(self, error: BookKeeperError | None) -> BookKeeperError | None:
+        """Return what a bookie that has batch read means by an error."""
+        if not isinstance(error, NOT_UNDERSTOOD) or self._context.config.protocol is not WireProtocol.V3:
+            return error
+        # An entry as large as a frame fits the reply to a single read, and none to a batch read.
+        return BatchReadNotSupported(
+            f"bookie {self._bookie_id} reads no batch from entry {self._start} on, which is larger than a batch in V3"
+        )
 
     def _probe_ended(self, error: BookKeeperError | None) -> None:
         if error is None:
@@ -132,7 +136,7 @@ class BatchAttempt:
         told = told_by_batch_probe(error, self._context.capabilities.ever_served(self._bookie_id))
         if told is Capability.SERVES:
             self._context.capabilities.serves(self._bookie_id)
-            self._done(error, run)
+            self._done(self._about_request(error), run)
         else:
             self._lacks_or_unknown(told, error)
 

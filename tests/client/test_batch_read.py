@@ -384,12 +384,13 @@ def test_a_bookie_that_publishes_more_than_it_can_is_remembered() -> None:
     assert len(requests(cluster, "batch")) == 1
 
 
+@pytest.mark.parametrize("extensions", [frozenset({"batch-read-v3"}), None], ids=["published", "probed"])
 @pytest.mark.parametrize("served", [True, False], ids=["known", "unknown"])
 def test_an_entry_that_is_too_large_for_a_batch_is_read_by_itself(
-    served: bool, monkeypatch: pytest.MonkeyPatch
+    served: bool, extensions: frozenset[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the frame that a single entry fits a batch takes more for itself; the bookie says that it is a bad request."""
-    cluster, _, reader = written_v3(frozenset({"batch-read-v3"}))
+    cluster, _, reader = written_v3(extensions)
     if served:
         for first in range(3):
             cluster.result(reader.read_batch(first, max_count=1, fallback=False))
@@ -405,6 +406,8 @@ def test_an_entry_that_is_too_large_for_a_batch_is_read_by_itself(
     assert cluster.result(reader.read(0, 2)).payloads == [b"a", b"b", b"c"]
     assert cluster.result(reader.read_batch(1)).payloads[0] == b"b"
     if served:
+        cluster.clock.advance(reader.context.config.batch_read_capability_expiry_s)
+        assert cluster.result(reader.read(1, 2)).payloads == [b"b", b"c"]
         with pytest.raises(BatchReadNotSupported, match="entry 1 on, which is larger than a batch in V3"):
             cluster.result(reader.read_batch(1, fallback=False))
 
