@@ -6,6 +6,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bookkeeper_tx.config import LEDGER_STORAGE_CLASSES
+
 FIGURES = "docs/_extra/figures"
 CLIENT, BOOKIE = "client_cpu_us_per_entry", "bookie_cpu_us_per_entry"
 MIB = 2**20
@@ -81,10 +83,16 @@ def _source(report: Mapping[str, Any], name: str, runs: Iterable[Mapping[str, An
 def _of_file(root: Path, name: str) -> Iterator[str]:
     report = _read(root, name)
     for series in report["series"]:
-        yield f"{series['title']}, {_runs_of(series)}; {_source(report, name, _runs(series))}."
+        yield f"{series['title']}{_class_of(series)}, {_runs_of(series)}; {_source(report, name, _runs(series))}."
         yield f"\n{LOADS}"
         yield from map(_worked, series["workloads"])
         yield f"\n{_memory(series)}"
+
+
+def _class_of(series: Mapping[str, Any]) -> str:
+    """Return the words for a class of ledger storage that is not the default."""
+    storage_class = (series.get("bookie_settings") or {}).get("ledgerStorageClass", LEDGER_STORAGE_CLASSES[0])
+    return "" if storage_class == LEDGER_STORAGE_CLASSES[0] else f", `{storage_class}`"
 
 
 def _runs_of(measured: Mapping[str, Any]) -> str:
@@ -113,6 +121,8 @@ def _memory(series: Mapping[str, Any]) -> str:
             f". After SIGKILL the bookie served again in {restarts['start_after_sigkill_s']:.1f} s;"
             f" at SIGTERM it ended in {restarts['stop_at_sigterm_s']:.1f} s"
         )
+        if (again_s := restarts.get("start_after_stop_s")) is not None:  # it was not always measured
+            text += f", and it served again in {again_s:.1f} s"
     return f"{text}. The loop that makes the load is {series['loop_cpu_us_per_entry']:.2f} µs of the client's."
 
 

@@ -72,7 +72,8 @@ def _notes(series: dict[str, Any]) -> str:
     if restarts := series.get("restarts"):
         lines.append(
             f"bookies: serve {restarts['start_after_sigkill_s']:.1f} s after a start that follows SIGKILL,"
-            f" and end {restarts['stop_at_sigterm_s']:.1f} s after SIGTERM"
+            f" end {restarts['stop_at_sigterm_s']:.1f} s after SIGTERM,"
+            f" and serve {restarts['start_after_stop_s']:.1f} s after a start that follows that"
         )
     others = max(run["other_cores"] for run in runs)
     if others > NOISY_CORES:

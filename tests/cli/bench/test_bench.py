@@ -158,8 +158,8 @@ def test_without_adds_one_at_a_time_there_is_no_line_about_them():
 
 def test_restarts_have_a_line_if_they_were_measured():
     assert "SIGKILL" not in shown(report())
-    text = shown(report(restarts={"start_after_sigkill_s": 1.25, "stop_at_sigterm_s": 2.5}))
-    assert "serve 1.2 s after a start that follows SIGKILL, and end 2.5 s after SIGTERM" in text
+    text = shown(report(restarts={"start_after_sigkill_s": 1.25, "stop_at_sigterm_s": 2.5, "start_after_stop_s": 3.5}))
+    assert "serve 1.2 s after a start that follows SIGKILL, end 2.5 s after SIGTERM, and serve 3.5 s" in text
 
 
 def test_a_busy_machine_is_said():

@@ -52,6 +52,6 @@ def test_bookies_are_killed_and_stopped_after_a_run_each(done, tmp_path, monkeyp
     monkeypatch.setattr(restarts, "load_clients", load_clients)
     monkeypatch.setattr(time, "perf_counter", lambda: cluster.now)
     found = restarts.measure_restarts(Series(entries=10, payload_size=1, runs=1), cluster)
-    assert found == {"start_after_sigkill_s": 3, "stop_at_sigterm_s": 5}
+    assert found == {"start_after_sigkill_s": 3, "stop_at_sigterm_s": 5, "start_after_stop_s": 3}
     write = ["ready", "create", "adds"]
-    assert done == [*write, "kill 0", "kill 1", "clients end", "start", *write, "clients end", "stop"]
+    assert done == [*write, "kill 0", "kill 1", "clients end", "start", *write, "clients end", "stop", "start"]

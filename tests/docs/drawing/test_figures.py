@@ -29,7 +29,9 @@ def root(tmp_path):
         "workloads": [{"workload": "bulk_adds", "median": MEDIAN, "runs": runs}],
     }
     (folder / "one.json").write_text(json.dumps({"machine": MACHINE, "series": [series]}))
-    restarted = {**series, "restarts": {"start_after_sigkill_s": 1.5, "stop_at_sigterm_s": 2.5}}
+    restarts = {"start_after_sigkill_s": 1.5, "stop_at_sigterm_s": 2.5, "start_after_stop_s": 0.5}
+    restarted = {**series, "restarts": restarts}
+    restarted["bookie_settings"] = {"ledgerStorageClass": "DbLedgerStorage"}
     runs = [{"client_rss_bytes_max": 2**26, "bookie_rss_bytes_max": None, "other_cores": 1.25}]
     unknown = {**MEDIAN, "bookie_cpu_us_per_entry": None}
     restarted["runs"] = 1
@@ -58,10 +60,11 @@ def test_several_files_are_several_tables(root):
     text = figures.loads(root, "one two")
     assert text.count(figures.LOADS) == 2
     assert "| adds | 123,457 | 1.23 | 12.3 | 1,234 | 3.50 |  |" in text
-    assert "10 entries, one run; 2 cores" in text
+    assert "10 entries, `DbLedgerStorage`, one run; 2 cores" in text
     assert text.count("busy with other work") == 1
     assert "up to 1.2 of them busy with other work: trust the µs, not the rates" in text
-    assert "a client 64 MiB. After SIGKILL the bookie served again in 1.5 s; at SIGTERM it ended in 2.5 s. The" in text
+    assert "a client 64 MiB. After SIGKILL the bookie served again in 1.5 s; at SIGTERM it ended in 2.5 s" in text
+    assert "ended in 2.5 s, and it served again in 0.5 s. The loop" in text
 
 
 def test_faces_stand_beside_the_first(root):
