@@ -146,7 +146,7 @@ class Benches(click.Group):
 @click.option(
     "--restarts",
     is_flag=True,
-    help="After the runs measure a start after SIGKILL, and a stop at SIGTERM, of our bookies.",
+    help="After the runs measure a start after SIGKILL, a stop at SIGTERM, and a start after that, of our bookies.",
 )
 @click.option("--quick", is_flag=True, help=f"{ENTRIES_QUICK:,} entries, {RUNS_QUICK} runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured, each run of it, as JSON.")
