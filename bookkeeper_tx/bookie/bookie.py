@@ -129,7 +129,7 @@ class Bookie:
         self.on_unindexed: Callable[[], Awaitable[None]] = _nothing
         """Called after the replay if there was no index before it, though the bookie has flushed; it may refuse."""
         self._unindexed = False
-        self.on_passed_over: Callable[[Sequence[int]], Awaitable[None]] = _pass
+        self.on_passed_over: Callable[[Sequence[int]], Awaitable[None]] = _nothing
         """Called after the replay with the ledgers that were not here, and it is not in the journal that they were
         deleted; it may refuse."""
         self._passed_over = LedgerIds()
@@ -313,11 +313,7 @@ class Bookie:
         self.dispatch.look_again()
 
 
-async def _nothing() -> None:
-    pass
-
-
-async def _pass(ledger_ids: Sequence[int]) -> None:
+async def _nothing(*_: object) -> None:
     pass
 
 

@@ -221,14 +221,12 @@ class BookieService(Service):
         self, bookie: Bookie, directories: Directories, identity: Identity, bookie_id: BookieId
     ) -> "Integrity | None":
         """Start the bookie, with its ledgers marked if entries may be lost; return what copies these then."""
-        refuse = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
         if not self._config.data_integrity_checking:
             note = RunNote(self._disk, [*directories.ledgers, *directories.indexes], self._config.journal_data_written)
             tells_of_loss = note.tells_of_loss()
             # After a kill without entries in the journal there may be some of which neither index nor journal knows.
             if self._config.journal_data_written or not tells_of_loss:
-                bookie.on_unindexed = refuse
-                bookie.on_passed_over = partial(self._refuse_passed_over, bookie, bookie_id)
+                self._refuse_losses(bookie, directories, bookie_id)
             await bookie.start()
             if not directories.read_only:
                 if not tells_of_loss:
@@ -242,13 +240,17 @@ class BookieService(Service):
         integrity = Integrity(self._reactor, self._config, self._disk, self._store, bookie_id, storage, *workers)
         integrity.before_replay(directories, identity.lost)
         if not integrity.loss_known:
-            bookie.on_unindexed = refuse
-            bookie.on_passed_over = partial(self._refuse_passed_over, bookie, bookie_id)
+            self._refuse_losses(bookie, directories, bookie_id)
         bookie.on_clean_stop = integrity.stopped_cleanly
         await bookie.start()
         await integrity.before_serving()
         await identity.stamp()
         return integrity
+
+    def _refuse_losses(self, bookie: Bookie, directories: Directories, bookie_id: BookieId) -> None:
+        """Have a start refused that would give up what is here of ledgers without an index."""
+        bookie.on_unindexed = partial(self._refuse_lost_indexes, bookie, directories, bookie_id)
+        bookie.on_passed_over = partial(self._refuse_passed_over, bookie, bookie_id)
 
     async def _refuse_passed_over(self, bookie: Bookie, bookie_id: BookieId, ledger_ids: Sequence[int]) -> None:
         """Refuse a start that would give up entries, unless all ledgers are marked that are not here."""

@@ -1,14 +1,12 @@
 """What a bookie publishes of itself, for requests that cannot wait: bookies serve while the metadata store is away."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from bookkeeper_tx.driver import Driver
 from bookkeeper_tx.metadata.interfaces import ClientMetadataStore
 from bookkeeper_tx.model import BookieId, BookieServiceInfo
-
-PATIENCE_S: Final = 1.0
-"""How long the store may take: requests to the bookie wait meanwhile."""
+from bookkeeper_tx.transport.last_known_address import PATIENCE_S
 
 
 def ask_published(

@@ -8,7 +8,7 @@ from bookkeeper_tx.errors import MetadataUnavailable
 from bookkeeper_tx.model import BookieServiceInfo
 
 PATIENCE_S = 1.0
-"""How long the store may take where an address is known: requests wait meanwhile."""
+"""How long the store may take where there is another way: requests wait meanwhile."""
 
 
 class LastKnownAddress:

@@ -18,10 +18,8 @@ from attrs import asdict, frozen
 
 from bookkeeper_tx.blocking import BookKeeper
 from bookkeeper_tx.testing.local_cluster import LocalCluster
+from tests.benchmarks.collected_adds import MIB, STORAGES
 
-STORAGES = ("SortedLedgerStorage", "DbLedgerStorage")
-
-MIB = 1024 * 1024
 PAYLOADS = [bytes(1024)] * 256
 """What a ledger is given at a time, a quarter of a MiB."""
 LEDGERS = 1000

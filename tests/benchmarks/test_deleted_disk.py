@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.benchmarks.deleted_disk import STORAGES
+from tests.benchmarks.collected_adds import STORAGES
 
 
 @pytest.mark.full

@@ -9,7 +9,6 @@ from twisted.internet.defer import Deferred
 
 from bookkeeper_tx.client.client import BookKeeper
 from bookkeeper_tx.client.ledger_reader import LedgerReader
-from bookkeeper_tx.client.published import PATIENCE_S
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.entry.digest import EntryDigest
 from bookkeeper_tx.errors import (
@@ -24,6 +23,7 @@ from bookkeeper_tx.errors import (
     TooManyRequests,
 )
 from bookkeeper_tx.model import DigestType
+from bookkeeper_tx.transport.last_known_address import PATIENCE_S
 from protocol_specs.metadata.bookie import BATCH_READ_V3
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster

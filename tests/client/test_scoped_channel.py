@@ -6,7 +6,6 @@ import pytest
 
 from bookkeeper_tx.client.ledger_reader import LedgerReader
 from bookkeeper_tx.client.ledger_writer import LedgerWriter
-from bookkeeper_tx.client.published import PATIENCE_S
 from bookkeeper_tx.config import ClientConfig
 from bookkeeper_tx.errors import (
     BookieUnavailable,
@@ -24,6 +23,7 @@ from bookkeeper_tx.protocol.client.requests.force_ledger import ForceLedger
 from bookkeeper_tx.protocol.client.requests.last_add_confirmed import ReadLastAddConfirmed, WriteLastAddConfirmed
 from bookkeeper_tx.protocol.client.requests.list_entries import ListEntries
 from bookkeeper_tx.protocol.client.requests.long_poll import AwaitLastAddConfirmed
+from bookkeeper_tx.transport.last_known_address import PATIENCE_S
 from protocol_specs.metadata.bookie import LEDGER_SCOPE_ID
 from tests.client.puppet_bookie import PuppetBookie
 from tests.client.puppets import Cluster

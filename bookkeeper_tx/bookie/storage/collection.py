@@ -167,10 +167,13 @@ class StorageCollection:
 
     async def _remove_or_journal(self) -> None:
         """Remove what stays of indexes, or journal once more, behind the mark of a flush, that a start has to do so."""
-        if ledger_ids := self._wholly_gone():
-            await self._worker.run(self._unremoved.remove, ledger_ids)
+        await self._remove_left()
         ledger_ids = self._wholly_gone()  # not those that have come meanwhile: they are in the journal before this
         self.holds_mark = bool(ledger_ids) and not await self.journal_deleted(ledger_ids)
+
+    async def _remove_left(self) -> None:
+        if ledger_ids := self._wholly_gone():
+            await self._worker.run(self._unremoved.remove, ledger_ids)
 
     def _wholly_gone(self) -> list[int]:
         """Return the deleted ledgers whose indexes stay, and that are not here again."""
@@ -189,8 +192,7 @@ class StorageCollection:
         return header is None or header.fenced
 
     async def _finished_logs(self) -> list[LogName]:
-        if unremoved := self._wholly_gone():
-            await self._worker.run(self._unremoved.remove, unremoved)
+        await self._remove_left()
         names: set[str] = await self._worker.run(self._list_finished)
         unindexed = self._flusher.unindexed_log_ids
         return [each for each in finished_names(names) if each.log_id not in unindexed]

@@ -16,8 +16,8 @@ class ReplicationLocks:
 
     def __init__(self, requests: Requests, root: str) -> None:
         self._requests = requests
-        self._held: dict[int, int | None] = {}
-        """The ledgers whose locks are nodes of ours, and the sessions that the nodes are of."""
+        self._held: set[int] = set()
+        """The ledgers whose locks were taken here; they may have ended with their session."""
         self.unwanted: set[int] = set()
         """The ledgers whose locks may be nodes of ours, and are to be given back."""
         self._folder = f"{root}/{spec.UNDER_REPLICATION}/{spec.REPLICATION_LOCKS}"
@@ -47,13 +47,14 @@ class ReplicationLocks:
                     return False
             stat, session_id = await looked_at(self._requests, path)
             if stat is not None and stat.ephemeralOwner == session_id:
-                self._held[ledger_id] = stat.ephemeralOwner
+                self._held.add(ledger_id)
                 return True
             # The session has ended since, and the node with it.
 
     async def unlock(self, ledger_id: int) -> None:
         """Give back a lock; one whose session has ended may be somebody else's by now."""
-        if self._held.pop(ledger_id, None) is not None:
+        if ledger_id in self._held:
+            self._held.discard(ledger_id)
             self.unwanted.add(ledger_id)
         await self.give_back()
 
